@@ -1,0 +1,112 @@
+"""The contract of an agent: told the task, asked for a turn, given the observation.
+
+An agent never sees an environment object. The loop that plays an episode is, in full::
+
+    agent.begin(briefing)
+    while the episode goes on:
+        turn = await agent.turn(view)           # thoughts and at most one action
+        if turn.action is not None:             # thoughts never reach the environment
+            observation, ... = env.step(turn.action)
+        view = View(observation, ...)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+
+class Policy(Protocol):
+    """What an environment offers as its expert: a player that reads only what a player reads."""
+
+    def act(self, observation: str, admissible: Sequence[str] | None) -> str: ...
+
+
+@dataclass(frozen=True)
+class Briefing:
+    """What an agent is told once, before its first turn.
+
+    ``templates`` is the command language (``go to {receptacle}``); ``dialect`` names its variant, "" where there
+    is only one. ``memory`` holds reflections on earlier trials, oldest first. ``seed`` decides every draw
+    that the agent itself makes and is passed on to the model.
+    """
+
+    env: str
+    task: str
+    type: str
+    goal: str
+    templates: tuple[str, ...]
+    dialect: str = ""
+    memory: tuple[str, ...] = ()
+    seed: int = 0
+    expert: Policy | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """What an agent sees before a turn.
+
+    ``observation`` is new since its last turn; None when its last turn held only thoughts (nothing was
+    executed). ``problem`` says what was wrong with its last turn when that could not be executed or
+    was not accepted, "" otherwise. ``admissible`` is None where the environment cannot list its commands.
+    """
+
+    observation: str | None
+    admissible: tuple[str, ...] | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Liberty:
+    """One thing that was altered or left out in reading a reply: nothing is altered silently."""
+
+    kind: str
+    before: str
+    after: str
+
+
+TurnKind = Literal["action", "thought", "unreadable", "truncated", "give_up"]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One call of an agent.
+
+    ``kind`` is "action" when ``action`` is given; "thought" when there were only thoughts; "unreadable" or
+    "truncated" when no action could be read (``problem`` says why, in words fit for the model). ``raw`` holds
+    the replies in the order in which they came. ``event`` is what called for a thought, where
+    thoughts are placed by decision points.
+    """
+
+    kind: TurnKind
+    thoughts: tuple[str, ...] = ()
+    action: str | None = None
+    raw: tuple[str, ...] = ()
+    liberties: tuple[Liberty, ...] = ()
+    problem: str = ""
+    event: str = ""
+
+
+class Agent(Protocol):
+    """An agent plays one episode at a time; the runner makes one for each episode."""
+
+    def begin(self, briefing: Briefing) -> None: ...
+
+    async def turn(self, view: View) -> Turn:
+        """Raises ModelError when the model gives no answer."""
+        ...
+
+    def conditions(self) -> Mapping[str, object]:
+        """Every setting that decides how this agent acts, for the record (JSON values)."""
+        ...
+
+
+@dataclass(frozen=True)
+class AgentInfo:
+    """A line of ``trialogue agents``: how an agent is named and what it is, with its source."""
+
+    name: str
+    summary: str
+    source: str = ""
+    settings: Mapping[str, object] = field(default_factory=dict)
