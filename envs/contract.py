@@ -13,23 +13,29 @@ An environment is a ``gymnasium.Env[str, str]`` (``TextEnv`` below adds the task
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypedDict
+from typing import ClassVar, Protocol, TypedDict
 
 import gymnasium
 
 from trialogue.envs.spaces import ActionSpace, TextSpace
+from trialogue.errors import UnknownName
 
 
 @dataclass(frozen=True)
 class Task:
-    """One problem. ``id`` alone is enough to rebuild it anywhere the same data is installed."""
+    """One problem. ``id`` begins with its split and alone is enough to rebuild it where the same data is installed."""
 
     id: str
     split: str
     type: str
+
+
+def split_of(task: str) -> str:
+    """The split of a task id: what stands before its first slash."""
+    return task.partition("/")[0]
 
 
 class Info(TypedDict):
@@ -59,9 +65,10 @@ class Policy(Protocol):
         ...
 
 
-class TextEnv(gymnasium.Env[str, str]):
-    """Base of all environments. Subclasses set ``action_space`` and call ``super().reset(seed=seed)``."""
+class TextEnv(gymnasium.Env[str, str], ABC):
+    """Base of all environments. Subclasses set ``name`` and ``action_space``, and reset with the seed they are given."""
 
+    name: ClassVar[str]
     action_space: ActionSpace
     observation_space: TextSpace
     splits: ClassVar[tuple[str, ...]] = ()
@@ -74,6 +81,13 @@ class TextEnv(gymnasium.Env[str, str]):
         Raises UnknownName for a split that does not exist, DataError when its data is missing.
         """
 
+    def task(self, id: str) -> Task:
+        """The task named ``id``. Raises UnknownName with the nearest known id; DataError when its data is missing."""
+        tasks = {task.id: task for task in self.tasks(split_of(id))}
+        if id not in tasks:
+            raise UnknownName("task", id, tasks)
+        return tasks[id]
+
     def expert(self) -> Policy | None:
         """A policy for the episode that was just reset, or None where no expert exists."""
         return None
@@ -81,9 +95,3 @@ class TextEnv(gymnasium.Env[str, str]):
     def versions(self) -> dict[str, str]:
         """Whatever decides this environment's behaviour beside the task: engine and data versions."""
         return {}
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Any]:
-        raise NotImplementedError
-
-    def step(self, action: str) -> tuple[str, float, bool, bool, Any]:
-        raise NotImplementedError

@@ -63,19 +63,25 @@ class ActionSpace(Space[str]):
 
     def __init__(self, templates: Iterable[str], seed: int | None = None) -> None:
         super().__init__(shape=None, dtype=None, seed=seed)
-        self.templates = tuple(templates)
+        self._speak(templates)
         self.admissible: tuple[str, ...] | None = None
-        self._patterns = [_pattern(template) for template in self.templates]
         self._explain: Explain | None = None
 
     @property
     def is_np_flattenable(self) -> bool:
         return False
 
-    def update(self, admissible: Sequence[str] | None, explain: Explain | None = None) -> None:
-        """Called by the environment after each step: the commands of the moment, and who can explain others."""
+    def update(
+        self, admissible: Sequence[str] | None, explain: Explain | None = None, templates: Sequence[str] | None = None
+    ) -> None:
+        """Called by the environment after each step: the commands of the moment, and who can explain others.
+
+        ``templates`` is given where the command language depends on the task.
+        """
         self.admissible = None if admissible is None else tuple(admissible)
         self._explain = explain
+        if templates is not None and tuple(templates) != self.templates:
+            self._speak(templates)
 
     def contains(self, x: Any) -> bool:
         if not isinstance(x, str):
@@ -102,6 +108,10 @@ class ActionSpace(Space[str]):
         if not self.contains(command):
             return Explanation(f"not a command here; commands are: {', '.join(self.templates)}", nearest)
         return Explanation("" if self.admissible is None else "not possible now", nearest)
+
+    def _speak(self, templates: Iterable[str]) -> None:
+        self.templates = tuple(templates)
+        self._patterns = [_pattern(template) for template in self.templates]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ActionSpace) and self.templates == other.templates

@@ -1,0 +1,126 @@
+"""Reads exemplars from YAML.
+
+One file holds the exemplars of one environment and task type: ``ENV/TYPE.yaml``, a mapping with
+
+* ``env``, ``type``, ``dialect`` (the one its texts are written in),
+* ``exemplars``: a list of mappings with ``id``, ``task``, ``goal``, ``observation`` and ``steps``.
+
+A step has ``action``, ``observation``, optionally ``thought`` (text, or a list), ``event``, and ``in``: other dialects, by
+name, each with the ``action`` and ``observation`` that are worded differently there.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from trialogue.errors import DataError
+from trialogue.exemplars.contract import Exemplar, ExemplarStep
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Wording(_Entry):
+    """How a step reads in another dialect; None where it reads the same."""
+
+    action: str | None = None
+    observation: str | None = None
+
+
+class StepEntry(_Entry):
+    action: str
+    observation: str
+    thought: tuple[str, ...] = ()
+    event: str = ""
+    wordings: dict[str, Wording] = Field(default_factory=dict, alias="in")
+
+    @field_validator("thought", mode="before")
+    @classmethod
+    def _one_thought(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
+
+    def step(self, dialect: str) -> ExemplarStep:
+        wording = self.wordings.get(dialect, Wording())
+        action = self.action if wording.action is None else wording.action
+        observation = self.observation if wording.observation is None else wording.observation
+        return ExemplarStep(self.thought, action, observation, self.event)
+
+
+class ExemplarEntry(_Entry):
+    id: str
+    task: str
+    goal: str
+    observation: str
+    steps: tuple[StepEntry, ...] = Field(min_length=1)
+
+
+class ExemplarFile(_Entry):
+    env: str
+    type: str
+    dialect: str = ""
+    exemplars: tuple[ExemplarEntry, ...] = Field(min_length=1)
+
+    def dialects(self) -> tuple[str, ...]:
+        """The dialects in which every exemplar can be told, its own first."""
+        others = {name for e in self.exemplars for step in e.steps for name in step.wordings}
+        return (self.dialect, *sorted(others))
+
+    def told(self, dialect: str) -> tuple[Exemplar, ...]:
+        return tuple(
+            Exemplar(
+                id=entry.id,
+                env=self.env,
+                type=self.type,
+                task=entry.task,
+                goal=entry.goal,
+                dialect=dialect,
+                observation=entry.observation,
+                steps=tuple(step.step(dialect) for step in entry.steps),
+            )
+            for entry in self.exemplars
+        )
+
+
+def exemplars_for(env: str, type: str, dialect: str = "") -> tuple[Exemplar, ...]:
+    """The exemplars of one task type, in the file's order; () where there are none in that dialect.
+
+    Raises DataError when the file is there but broken.
+    """
+    file = _bundled(env, type)
+    return file.told(dialect) if file is not None and dialect in file.dialects() else ()
+
+
+def bundled_files(env: str | None = None) -> list[ExemplarFile]:
+    """Every bundled file, or those of one environment, by name."""
+    folders = [f for f in _root().iterdir() if f.is_dir() and env in (None, f.name) and not f.name.startswith("_")]
+    paths = [path for folder in folders for path in folder.iterdir() if path.name.endswith(".yaml")]
+    return [read_file(path) for path in sorted(paths, key=str)]
+
+
+def read_file(path: Traversable) -> ExemplarFile:
+    """Reads and checks one file. Raises DataError that names the file, the place and what was expected."""
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return ExemplarFile.model_validate(data)
+    except yaml.YAMLError as error:
+        raise DataError(f"{path} is not YAML: {error}") from error
+    except ValidationError as error:
+        places = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise DataError(f"{path} is not an exemplar file: {places}") from None
+
+
+@cache
+def _bundled(env: str, type: str) -> ExemplarFile | None:
+    path = _root().joinpath(env, f"{type}.yaml")
+    return read_file(path) if path.is_file() else None
+
+
+def _root() -> Traversable:
+    return resources.files("trialogue.exemplars")

@@ -1,0 +1,250 @@
+"""The command line: ``trialogue COMMAND``. Each command does its imports when it is called, so that help is quick."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from trialogue.errors import TrialogueError, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from trialogue.experiments.config import ExperimentConfig
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="trialogue",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Run language-model agents in text environments, and say with evidence which agent is better.",
+)
+exemplars_app = typer.Typer(no_args_is_help=True, help="Few-shot episodes.")
+app.add_typer(exemplars_app, name="exemplars")
+
+Overrides = Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE, dots in KEY: limits.steps=30")]
+StoreFile = Annotated[Path | None, typer.Option("--store", help="The store's file; default runs/NAME.sqlite")]
+RunSpec = Annotated[
+    str, typer.Argument(metavar="RUN", help="A store (file, or name in runs/), with :AGENT for one run")
+]
+
+
+def main() -> None:
+    """Runs the command line; errors raised on purpose become one message and exit code 2 (usage) or 1."""
+    # Text of models and games must come out on any console: what it cannot print is escaped.
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        app()
+    except TrialogueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2 if isinstance(error, UsageError) else 1)
+
+
+@app.command()
+def run(
+    config: Annotated[Path, typer.Argument(help="The experiment: a YAML file")],
+    overrides: Overrides = None,
+    store: StoreFile = None,
+    redo: Annotated[list[str] | None, typer.Option(help="Play episodes with this ending again: model_error")] = None,
+) -> None:
+    """Run an experiment, or go on with it: the same command again plays only what is missing."""
+    from trialogue.experiments.config import load_config
+
+    _run(load_config(config, overrides or ()), store, redo or [])
+
+
+@app.command()
+def quickstart(
+    overrides: Overrides = None,
+    store: StoreFile = None,
+    copy: Annotated[Path | None, typer.Option(help="Write the experiment file there instead of running it")] = None,
+) -> None:
+    """Watch a real language model play household games, ReAct beside Act: about ten minutes on two cores."""
+    from trialogue.experiments.config import load_config
+
+    source = resources.files("trialogue.experiments").joinpath("quickstart.yaml")
+    if copy is not None:
+        if copy.exists():
+            raise UsageError(f"{copy} exists already; name a file that does not")
+        copy.write_text(source.read_text("utf-8"), encoding="utf-8")
+        print(f"wrote {copy}; run it with: trialogue run {copy}")
+        return
+    print(source.read_text("utf-8"))
+    with resources.as_file(source) as path:
+        _run(load_config(path, overrides or ()), store, [])
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Stores, or single runs as STORE:AGENT")],
+    json: Annotated[bool, typer.Option("--json", help="The same as JSON")] = False,
+) -> None:
+    """Compare runs: success with intervals, by type, behaviour, and paired differences."""
+    from trialogue.experiments.compare import as_json, print_report
+    from trialogue.experiments.results import load_several
+
+    loaded = load_several(runs)
+    if json:
+        print(as_json(loaded))
+    else:
+        print_report(loaded, _console())
+
+
+@app.command()
+def luck(
+    a: Annotated[str, typer.Argument(help="SOLVED/TASKS, as in 95/134")],
+    b: Annotated[str, typer.Argument(help="SOLVED/TASKS, as in 60/134")],
+) -> None:
+    """Ask of two counts from anywhere whether their difference may be luck (unpaired: Fisher's exact test)."""
+    from trialogue.experiments.compare import counts_verdict
+
+    print(counts_verdict(a, b))
+
+
+@app.command()
+def show(
+    run: RunSpec,
+    episode: Annotated[int, typer.Argument(help="Its number, as printed by `trialogue episodes`")],
+    prompts: Annotated[bool, typer.Option(help="Also what each call added to the prompt")] = False,
+) -> None:
+    """Show one episode: thoughts, actions, observations and repairs told apart."""
+    from trialogue.experiments.results import parse_spec
+    from trialogue.experiments.show import print_episode
+    from trialogue.experiments.store import Store
+
+    with Store.read(parse_spec(run)[0]) as store:
+        print_episode(store, episode, _console(), prompts=prompts)
+
+
+@app.command()
+def episodes(run: RunSpec) -> None:
+    """List the episodes of a run: number, task, ending, steps."""
+    from trialogue.experiments.results import parse_spec
+    from trialogue.experiments.show import print_episodes
+    from trialogue.experiments.store import Store
+
+    path, name = parse_spec(run)
+    with Store.read(path) as store:
+        print_episodes(store, name, _console())
+
+
+@app.command()
+def export(
+    run: RunSpec,
+    times: Annotated[bool, typer.Option(help="Without, equal experiments give equal bytes")] = True,
+) -> None:
+    """Print every episode of a store as JSON Lines, with turns, steps, replies and prompts."""
+    from trialogue.experiments.export import export_jsonl
+    from trialogue.experiments.results import parse_spec
+    from trialogue.experiments.store import Store
+
+    with Store.read(parse_spec(run)[0]) as store:
+        for line in export_jsonl(store, times=times):
+            sys.stdout.write(line + "\n")
+
+
+@app.command()
+def envs() -> None:
+    """List the environments, their splits and command languages."""
+    from trialogue.envs import describe
+
+    _print_table("Environments", ["name", "summary"], [[info.name, info.summary] for info in describe()])
+
+
+@app.command()
+def agents() -> None:
+    """List the agents, their settings and where they come from."""
+    from trialogue.agents import describe
+
+    rows = [[a.name, a.summary, a.source, ", ".join(f"{k}={v}" for k, v in a.settings.items())] for a in describe()]
+    _print_table("Agents", ["name", "summary", "source", "settings"], rows)
+
+
+@app.command()
+def doctor() -> None:
+    """Say what is installed, what is missing, and where data was looked for."""
+    from trialogue.experiments.doctor import examine
+
+    marks = {True: "[green]ok[/]", None: "[yellow]optional[/]", False: "[red]missing[/]"}
+    findings = examine()
+    _print_table("Doctor", ["", "what", "detail"], [[marks[f.ok], f.name, f.detail] for f in findings])
+    if any(f.ok is False for f in findings):
+        raise typer.Exit(1)
+
+
+@exemplars_app.command("check")
+def exemplars_check(
+    env: Annotated[str | None, typer.Option(help="Only those of one environment")] = None,
+) -> None:
+    """Replay every exemplar through its engine, in every dialect; fail on any observation that differs."""
+    from trialogue.exemplars import bundled_files
+    from trialogue.experiments.exemplar_check import check_file
+
+    checked = failed = 0
+    for file in bundled_files(env):
+        for exemplar, faults in check_file(file):
+            checked += 1
+            failed += bool(faults)
+            dialect = f" [{exemplar.dialect}]" if exemplar.dialect else ""
+            print(f"{'FAILED' if faults else 'ok':6} {exemplar.env}/{exemplar.type} {exemplar.id}{dialect}")
+            for fault in faults:
+                print(f"       {fault}")
+    print(f"{checked} checked, {failed} failed")
+    if failed or not checked:
+        raise typer.Exit(1)
+
+
+def _run(config: ExperimentConfig, path: Path | None, redo: list[str]) -> None:
+    import asyncio
+
+    from trialogue.experiments.compare import print_report
+    from trialogue.experiments.launch import default_path, open_store
+    from trialogue.experiments.progress import ProgressDisplay
+    from trialogue.experiments.results import load_runs
+    from trialogue.experiments.runner import run_experiment
+
+    path = path or default_path(config)
+    console = _console()
+    with open_store(config, path) as store:
+        if redo:
+            console.print(f"{store.reopen(redo)} episodes are played again")
+        try:
+            with ProgressDisplay(console) as display:
+                asyncio.run(run_experiment(config, store, display))
+        except KeyboardInterrupt:
+            console.print(f"\ninterrupted; everything finished is in {path}. The same command goes on from there.")
+            raise typer.Exit(INTERRUPTED) from None
+    print_report(load_runs(str(path)), console)
+    console.print(f"\nstored in {path}. See: trialogue episodes {path} | trialogue show {path} 1", highlight=False)
+
+
+def _print_table(title: str, columns: list[str], rows: list[list[Any]]) -> None:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    _console().print(table)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    console = Console()
+    # A file or a pipe has no width of its own; eighty columns would break every table.
+    return console if console.is_terminal else Console(width=160)
+
+
+if __name__ == "__main__":
+    main()

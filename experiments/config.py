@@ -1,0 +1,171 @@
+"""The configuration of an experiment: agents x tasks x seeds x trials, read from YAML.
+
+Unknown keys are refused with the nearest known one; ``--set a.b=value`` replaces one value, read as YAML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
+
+from trialogue.errors import UsageError, nearest
+
+Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$", max_length=80)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ModelConfig(_Section):
+    """``name`` as in ``openai:gpt-4o`` or ``local:smollm2-135m``; ``settings`` are those of its kind."""
+
+    name: str
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+
+class AgentConfig(_Section):
+    """``agent`` is one of ``trialogue agents``; without ``model`` the experiment's own is used."""
+
+    agent: str
+    model: ModelConfig | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("model", mode="before")
+    @classmethod
+    def _model_by_name(cls, value: Any) -> Any:
+        return _model_by_name(value)
+
+
+class TasksConfig(_Section):
+    """A task set: the tasks of ``split``, or just ``ids``; then ``types``, then the first ``limit``.
+
+    ``settings`` are the environment's own.
+    """
+
+    env: str
+    split: str | None = None
+    ids: list[str] | None = None
+    types: list[str] | None = None
+    limit: int | None = Field(default=None, ge=1)
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+
+class Limits(_Section):
+    """Bounds of one episode: executed actions and unreadable turns (``steps``), agent calls (``turns``),
+    unreadable turns in a row (``unreadable``), tokens read and written (``tokens``), seconds (``seconds``)."""
+
+    steps: int = Field(default=50, ge=1)
+    turns: int = Field(default=150, ge=1)
+    unreadable: int = Field(default=5, ge=1)
+    tokens: int | None = Field(default=None, ge=1)
+    seconds: float | None = Field(default=None, gt=0)
+
+
+class StuckConfig(_Section):
+    """An episode ends as ``stuck`` when a cycle of at most ``cycle`` steps came ``repeats`` times unchanged."""
+
+    cycle: int = Field(default=4, ge=1)
+    repeats: int = Field(default=4, ge=2)
+
+
+class ExperimentConfig(_Section):
+    """The whole experiment. Every agent plays every task of every task set with every seed."""
+
+    name: Label
+    agents: dict[Label, AgentConfig] = Field(min_length=1)
+    tasks: dict[Label, TasksConfig] = Field(min_length=1)
+    model: ModelConfig | None = None
+    seeds: list[int] = Field(default=[0], min_length=1)
+    trials: int = Field(default=1, ge=1)
+    limits: Limits = Limits()
+    stuck: StuckConfig | None = StuckConfig()
+    concurrency: int = Field(default=4, ge=1)
+
+    @field_validator("model", mode="before")
+    @classmethod
+    def _model_by_name(cls, value: Any) -> Any:
+        return _model_by_name(value)
+
+    @field_validator("seeds")
+    @classmethod
+    def _seeds_differ(cls, value: list[int]) -> list[int]:
+        if len(set(value)) != len(value):
+            raise ValueError("the seeds must differ from each other")
+        return value
+
+    def record(self) -> dict[str, Any]:
+        """What decides the records: everything but how many episodes are played at once."""
+        return self.model_dump(mode="json", exclude={"concurrency"})
+
+
+def load_config(path: Path, overrides: Sequence[str] = ()) -> ExperimentConfig:
+    """Reads an experiment file (YAML, UTF-8). Raises UsageError naming the key, what came, and the nearest known."""
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read the experiment file {path}: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        raise UsageError(f"{path} is not YAML: {error}") from error
+    if not isinstance(data, dict):
+        raise UsageError(f"{path}: expected a mapping with name, agents and tasks, found {type(data).__name__}")
+    for override in overrides:
+        _apply(data, override)
+    return parse_config(data, source=str(path))
+
+
+def parse_config(data: Mapping[str, Any], source: str = "configuration") -> ExperimentConfig:
+    try:
+        return ExperimentConfig.model_validate(data)
+    except ValidationError as error:
+        raise UsageError("\n".join([f"{source} is not a valid experiment:", *map(_explain, error.errors())])) from None
+
+
+def _model_by_name(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
+
+
+def _apply(data: dict[str, Any], override: str) -> None:
+    path, equals, text = override.partition("=")
+    if not equals or not path:
+        raise UsageError(f"--set expects KEY=VALUE with dots in KEY (limits.steps=30), got {override!r}")
+    *parents, last = path.split(".")
+    place: Any = data
+    for key in parents:
+        if isinstance(place.get(key), str) and key == "model":
+            place[key] = {"name": place[key]}
+        place = place.setdefault(key, {})
+        if not isinstance(place, dict):
+            raise UsageError(f"--set {override}: {key!r} holds {place!r}, not a mapping")
+    place[last] = yaml.safe_load(text)
+
+
+_SECTIONS: dict[str, type[_Section]] = {
+    "model": ModelConfig,
+    "limits": Limits,
+    "stuck": StuckConfig,
+    "agents": AgentConfig,
+    "tasks": TasksConfig,
+}
+
+
+def _explain(error: Any) -> str:
+    location = [str(part) for part in error["loc"] if part != "[key]"]
+    where = ".".join(location)
+    if error["type"] == "extra_forbidden":
+        known = list(_section_at(location[:-1]).model_fields)
+        near = nearest(location[-1], known)
+        hint = f" Did you mean {near!r}?" if near else ""
+        return f"  {where}: unknown key.{hint} Known here: {', '.join(known)}."
+    if error["type"] == "missing":
+        return f"  {where}: missing."
+    return f"  {where}: {error['msg']} (got {error['input']!r})"
+
+
+def _section_at(location: Sequence[str]) -> type[_Section]:
+    named = [part for part in location if part in _SECTIONS]
+    return _SECTIONS[named[-1]] if named else ExperimentConfig

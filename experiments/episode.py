@@ -1,0 +1,176 @@
+"""One episode: an agent and an environment take turns until something named ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from trialogue.agents.stuck import is_stuck
+
+from trialogue.agents.contract import Agent, Briefing, Turn, View
+from trialogue.envs.contract import TextEnv
+from trialogue.errors import ContextOverflow, EnvError, ModelError
+from trialogue.experiments.config import Limits, StuckConfig
+from trialogue.experiments.endings import FATAL, Ending
+from trialogue.experiments.store import EndRecord, StepRecord
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What bounds an episode."""
+
+    limits: Limits
+    stuck: StuckConfig | None
+
+
+class EpisodeLog:
+    """Where an episode reports to, as it happens. The base class keeps nothing; the runner's writes the store."""
+
+    def described(self, goal: str, dialect: str, observation: str) -> None: ...
+
+    def turned(self, number: int, turn: Turn) -> None: ...
+
+    def stepped(self, step: StepRecord) -> None: ...
+
+
+@dataclass
+class Episode:
+    """Plays one attempt at one task. ``tokens`` tells how many tokens were used so far."""
+
+    env: TextEnv
+    agent: Agent
+    task: str
+    seed: int
+    rules: Rules
+    log: EpisodeLog
+    tokens: Callable[[], int] = lambda: 0
+    memory: tuple[str, ...] = ()
+    turns: int = 0
+    steps: int = 0
+    unreadable: int = 0
+    won: bool = False
+    score: float = 0.0
+    pairs: list[tuple[str, str]] = field(default_factory=list)
+
+    async def play(self) -> EndRecord:
+        """Runs to a named ending. Raises only ModelError of a FATAL kind, cancellation, and programming errors."""
+        started = time.perf_counter()
+        error = ""
+        try:
+            ending = await self._until_ended(started)
+        except ModelError as failure:
+            if failure.kind in FATAL:
+                raise
+            overflow = isinstance(failure, ContextOverflow)
+            ending = Ending.CONTEXT_OVERFLOW if overflow else Ending.MODEL_ERROR
+            error = f"{failure.kind}: {failure}"
+        except EnvError as failure:
+            ending, error = Ending.ENV_ERROR, str(failure)
+        seconds = time.perf_counter() - started
+        return EndRecord(ending, self.won, self.score, self.steps, self.turns, seconds, error)
+
+    async def _until_ended(self, started: float) -> Ending:
+        view = await self._begin()
+        while True:
+            turn = await self.agent.turn(view)
+            self.log.turned(self.turns, turn)
+            self.turns += 1
+            if turn.action is not None:
+                self.unreadable = 0
+                view, ending = await self._act(turn.action)
+            elif turn.kind == "thought":
+                view, ending = View(None, view.admissible), None
+            else:
+                view, ending = self._unreadable(turn, view)
+            ending = ending or self._limit(started)
+            if ending is not None:
+                return ending
+
+    async def _begin(self) -> View:
+        observation, info = await self._guard(self.env.reset, seed=self.seed, options={"task": self.task})
+        self.log.described(info["goal"], info["dialect"], observation)
+        self.agent.begin(
+            Briefing(
+                env=self.env.name,
+                task=self.task,
+                type=info["type"],
+                goal=info["goal"],
+                templates=self.env.action_space.templates,
+                dialect=info["dialect"],
+                memory=self.memory,
+                seed=self.seed,
+                expert=self.env.expert(),
+            )
+        )
+        return View(observation, _admissible(info))
+
+    async def _act(self, action: str) -> tuple[View, Ending | None]:
+        started = time.perf_counter()
+        self.steps += 1
+        observation, reward, terminated, _, info = await self._guard(self.env.step, action)
+        self.won, self.score = bool(info["won"]), float(info["score"])
+        self.log.stepped(
+            StepRecord(
+                step=self.steps,
+                turn=self.turns - 1,
+                action=action,
+                observation=observation,
+                valid=bool(info["valid"]),
+                reason=info["reason"],
+                reward=float(reward),
+                score=self.score,
+                won=self.won,
+                seconds=time.perf_counter() - started,
+            )
+        )
+        self.pairs.append((action, observation))
+        view = View(observation, _admissible(info), "" if info["valid"] else info["reason"])
+        return view, self._outcome(terminated)
+
+    def _outcome(self, terminated: bool) -> Ending | None:
+        if self.won:
+            return Ending.SOLVED
+        if terminated:
+            return Ending.FAILED
+        stuck = self.rules.stuck
+        if stuck is not None and is_stuck(self.pairs, cycle=stuck.cycle, repeats=stuck.repeats):
+            return Ending.STUCK
+        return None
+
+    def _unreadable(self, turn: Turn, view: View) -> tuple[View, Ending | None]:
+        """Nothing was executed, but the turn costs a step: an agent that cannot be read must not play longer."""
+        self.steps += 1
+        self.unreadable += 1
+        self.log.stepped(
+            StepRecord(self.steps, self.turns - 1, None, "", False, turn.problem, 0.0, self.score, self.won, 0.0)
+        )
+        given_up = turn.kind == "give_up" or self.unreadable >= self.rules.limits.unreadable
+        return View(None, view.admissible, turn.problem), Ending.NO_ACTION if given_up else None
+
+    def _limit(self, started: float) -> Ending | None:
+        limits = self.rules.limits
+        if self.steps >= limits.steps:
+            return Ending.STEP_LIMIT
+        spent = (
+            self.turns >= limits.turns
+            or (limits.tokens is not None and self.tokens() >= limits.tokens)
+            or (limits.seconds is not None and time.perf_counter() - started >= limits.seconds)
+        )
+        return Ending.BUDGET if spent else None
+
+    async def _guard(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Runs the environment in a thread; whatever it raises becomes an EnvError that names what it was doing."""
+        try:
+            return await asyncio.to_thread(call, *args, **kwargs)
+        except EnvError:
+            raise
+        except Exception as error:
+            doing = f"{call.__name__}{args!r}" if args else f"{call.__name__} of {self.task}"
+            raise EnvError(f"{type(error).__name__} in {doing}: {error}") from error
+
+
+def _admissible(info: Any) -> tuple[str, ...] | None:
+    return None if info["admissible"] is None else tuple(info["admissible"])

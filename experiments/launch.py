@@ -1,0 +1,57 @@
+"""Opens the store of an experiment, new or to be resumed, and plays it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from trialogue.errors import UsageError
+from trialogue.experiments.config import ExperimentConfig
+from trialogue.experiments.plan import make_plan
+from trialogue.experiments.store import Store
+
+
+def default_path(config: ExperimentConfig) -> Path:
+    return Path("runs") / f"{config.name}.sqlite"
+
+
+def open_store(config: ExperimentConfig, path: Path) -> Store:
+    """The store at ``path``, planned if it is new.
+
+    Raises UsageError with the differences when the store there belongs to another configuration, or when another
+    process holds it.
+    """
+    if not path.exists():
+        plan = make_plan(config)
+        return Store.create(path, name=config.name, config=config.record(), runs=plan.runs, episodes=plan.episodes)
+    store = Store.resume(path)
+    changes = list(differences(json.loads(store.meta("config")), config.record()))
+    if changes:
+        store.close()
+        raise UsageError(
+            "\n".join(
+                [
+                    f"{path} holds an experiment of another configuration:",
+                    *(f"  {change}" for change in changes),
+                    "Give this one another `name:` (or --store FILE), or delete the file to begin again.",
+                ]
+            )
+        )
+    return store
+
+
+def differences(stored: Any, wanted: Any, where: str = "") -> Iterator[str]:
+    """One line for each value that differs, by its dotted key."""
+    if isinstance(stored, dict) and isinstance(wanted, dict):
+        for key in sorted({*stored, *wanted}):
+            missing = object()
+            a, b = stored.get(key, missing), wanted.get(key, missing)
+            name = f"{where}.{key}" if where else key
+            if a is missing or b is missing:
+                yield f"{name}: " + (f"new, {b!r}" if a is missing else f"was {a!r}, now gone")
+            else:
+                yield from differences(a, b, name)
+    elif stored != wanted:
+        yield f"{where}: was {stored!r}, now {wanted!r}"

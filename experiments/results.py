@@ -1,0 +1,178 @@
+"""What a run came to: outcomes read from a store, one for each task and seed, and their sums."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from trialogue.errors import UnknownName, UsageError
+from trialogue.experiments.endings import ERRORS, Ending
+from trialogue.experiments.statistics import Interval, bootstrap, wilson
+from trialogue.experiments.store import Store
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One task with one seed, over all its trials. ``wins[t]``: solved in trial t or before.
+
+    ``ending`` is that of the last trial that was played, None while one is still to be played. Sums are over trials.
+    """
+
+    task: str
+    type: str
+    seed: int
+    wins: tuple[bool, ...]
+    ending: str | None
+    score: float
+    episodes: tuple[int, ...]
+    steps: int
+    turns: int
+    thoughts: int
+    invalid: int
+    unreadable: int
+    repairs: int
+    calls: int
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    cost: float | None
+    seconds: float
+
+    @property
+    def won(self) -> bool:
+        return self.wins[-1]
+
+    @property
+    def is_error(self) -> bool:
+        return self.ending in ERRORS and not self.won
+
+
+@dataclass(frozen=True)
+class Run:
+    """One agent on one task set, with everything its numbers depend on."""
+
+    name: str
+    agent: str
+    tasks: str
+    conditions: dict[str, Any]
+    outcomes: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True)
+class Rate:
+    """``solved`` of ``n``, with the 95 per cent interval: Wilson's, or by task where tasks have several seeds."""
+
+    solved: int
+    n: int
+    interval: Interval
+
+    @property
+    def value(self) -> float:
+        return self.solved / self.n if self.n else float("nan")
+
+
+def load_runs(spec: str) -> list[Run]:
+    """``STORE`` or ``STORE:RUN``; STORE is a file, or the name of one in ``runs/``; RUN an agent or AGENT/TASKS."""
+    path, name = parse_spec(spec)
+    with Store.read(path) as store:
+        runs = [_load(store, row) for row in store.runs()]
+    if name is None:
+        return runs
+    chosen = [run for run in runs if name in (run.name, run.agent)]
+    if not chosen:
+        raise UnknownName("run", name, [run.name for run in runs])
+    return chosen
+
+
+def load_several(specs: Sequence[str]) -> list[Run]:
+    """The runs of all ``specs``; those of several stores are named after their store."""
+    if len(specs) == 1:
+        return load_runs(specs[0])
+    return [replace(run, name=f"{parse_spec(spec)[0].stem}:{run.name}") for spec in specs for run in load_runs(spec)]
+
+
+def parse_spec(spec: str) -> tuple[Path, str | None]:
+    """The store's file and the run's name, if one is given. Raises UsageError when there is no such file."""
+    if Path(spec).is_file():
+        return Path(spec), None
+    base, colon, name = spec.rpartition(":")
+    base, run = (base, name) if colon else (spec, None)
+    for path in (Path(base), Path("runs") / f"{base}.sqlite"):
+        if path.is_file():
+            return path, run
+    known = ", ".join(sorted(path.stem for path in Path("runs").glob("*.sqlite"))) or "none"
+    raise UsageError(f"there is no store {base!r}: expected a file, or the name of one in runs/ (there: {known})")
+
+
+def _load(store: Store, run: Any) -> Run:
+    chains: dict[tuple[int, int], list[Any]] = {}
+    for row in store.episodes(run["id"]):
+        chains.setdefault((row["seed"], row["task_index"]), []).append(row)
+    outcomes = tuple(_outcome(rows) for rows in chains.values())
+    return Run(run["name"], run["agent"], run["tasks"], json.loads(run["conditions"]), outcomes)
+
+
+def _outcome(rows: Sequence[Any]) -> Outcome:
+    wins: list[bool] = []
+    for row in rows:
+        wins.append(bool(row["won"]) or (bool(wins) and wins[-1]))
+    played = [row for row in rows if row["ending"] not in (None, Ending.SOLVED_EARLIER)]
+    unfinished = any(row["ending"] is None for row in rows)
+    costs = [row["cost"] for row in played if row["cost"] is not None]
+
+    def total(key: str) -> Any:
+        return sum(row[key] or 0 for row in played)
+
+    return Outcome(
+        task=rows[0]["task"],
+        type=rows[0]["type"],
+        seed=rows[0]["seed"],
+        wins=tuple(wins),
+        ending=None if unfinished else played[-1]["ending"],
+        score=max((row["score"] or 0.0 for row in played), default=0.0),
+        episodes=tuple(row["id"] for row in rows),
+        steps=total("steps"),
+        turns=total("turns"),
+        thoughts=total("thoughts_count"),
+        invalid=total("invalid"),
+        unreadable=total("unreadable"),
+        repairs=total("repairs"),
+        calls=total("calls"),
+        prompt_tokens=total("prompt_tokens"),
+        cached_tokens=total("cached_tokens"),
+        completion_tokens=total("completion_tokens"),
+        cost=sum(costs) if costs else None,
+        seconds=total("seconds"),
+    )
+
+
+def finished(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    return [outcome for outcome in outcomes if outcome.ending is not None]
+
+
+def success(outcomes: Sequence[Outcome], *, errors_as_failures: bool, trial: int = -1) -> Rate:
+    """The success rate of what has finished, up to and with ``trial``."""
+    counted = [o for o in finished(outcomes) if errors_as_failures or not o.is_error]
+    wins = [(o.task, o.wins[trial]) for o in counted]
+    solved = sum(won for _, won in wins)
+    by_task: dict[str, list[bool]] = {}
+    for task, won in wins:
+        by_task.setdefault(task, []).append(won)
+    if len(by_task) == len(wins):
+        return Rate(solved, len(wins), wilson(solved, len(wins)))
+    return Rate(solved, len(wins), bootstrap([sum(values) / len(values) for values in by_task.values()]))
+
+
+def endings(outcomes: Sequence[Outcome]) -> Counter[str]:
+    return Counter(outcome.ending or "unfinished" for outcome in outcomes)
+
+
+def shared(a: Run, b: Run) -> list[tuple[Outcome, Outcome]]:
+    """The outcomes of both runs at the same task and seed, where both have finished without an error."""
+    of_b = {(o.task, o.seed): o for o in finished(b.outcomes) if not o.is_error}
+    mine = [o for o in finished(a.outcomes) if not o.is_error]
+    return [(o, of_b[o.task, o.seed]) for o in mine if (o.task, o.seed) in of_b]

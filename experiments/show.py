@@ -1,0 +1,102 @@
+"""One trajectory for people: thoughts, actions, observations and repairs told apart."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from trialogue.errors import UnknownName
+from trialogue.experiments.store import StepRecord, Store
+
+THOUGHT, ACTION, OBSERVATION, REPAIR, PROBLEM = "magenta", "bold cyan", "default", "yellow", "red"
+
+
+def print_episode(store: Store, episode: int, console: Console, *, prompts: bool = False) -> None:
+    """Prints the episode; with ``prompts``, what each call added to the prompt before every turn."""
+    row = store.episode(episode)
+    steps = {step.turn: step for step in store.steps(episode)}
+    print_head(row, console)
+    asked, shown = store.prompts(episode) if prompts else [], 0
+    for turn in store.turns(episode):
+        while shown < min(turn["calls"], len(asked)):
+            before = asked[shown - 1] if shown else ""
+            new = asked[shown][len(before) :] if asked[shown].startswith(before) else asked[shown]
+            line(console, "prompt", new, "dim")
+            shown += 1
+        print_turn(turn, steps.get(turn["turn"]), console)
+    print_end(row, console)
+
+
+def print_head(row: Any, console: Console) -> None:
+    line(console, "episode", f"{row['id']}  {row['run_name']}  seed {row['seed']}  trial {row['trial']}", "bold")
+    line(console, "task", f"{row['task']} ({row['type']})", "bold")
+    if row["goal"]:
+        line(console, "goal", row["goal"], "bold")
+    line(console, "", row["observation"], OBSERVATION)
+
+
+def print_turn(turn: Any, step: StepRecord | None, console: Console) -> None:
+    event = f" ({turn['event']})" if turn["event"] else ""
+    for thought in json.loads(turn["thoughts"]):
+        line(console, f"think{event}", thought, THOUGHT)
+    for liberty in json.loads(turn["liberties"]):
+        line(console, "repair", f"{liberty['kind']}: {liberty['before']!r} -> {liberty['after']!r}", REPAIR)
+    if turn["problem"] and turn["action"] is None:
+        line(console, turn["kind"], turn["problem"], PROBLEM)
+    if step is not None and step.action is not None:
+        line(console, f"act {step.step}", step.action, ACTION)
+        line(console, "", step.observation, OBSERVATION)
+        if not step.valid:
+            line(console, "invalid", step.reason, PROBLEM)
+
+
+def print_end(row: Any, console: Console) -> None:
+    if row["ending"] is None:
+        line(console, "open", "not finished; the same `trialogue run` command goes on with it", PROBLEM)
+        return
+    n = {
+        key: row[key] or 0
+        for key in ("thoughts_count", "invalid", "prompt_tokens", "cached_tokens", "completion_tokens")
+    }
+    tokens = f"{n['prompt_tokens']} tokens in ({n['cached_tokens']} cached), {n['completion_tokens']} out"
+    counts = f"{row['steps']} steps, {n['thoughts_count']} thoughts, {n['invalid']} invalid, {tokens}"
+    line(
+        console, "end", f"{row['ending']}, score {row['score']:g}; {counts}", "bold green" if row["won"] else "bold red"
+    )
+    if row["error"]:
+        line(console, "error", row["error"], PROBLEM)
+    for note in json.loads(row["notes"]):
+        line(console, "note", note, PROBLEM)
+
+
+def line(console: Console, label: str, text: str, style: str) -> None:
+    """One labelled line. The text is shown as it is: never as markup, its control characters escaped."""
+    visible = "".join(c if c == "\n" or c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+    console.print(Text.assemble((f"{label:>9} ", "dim"), (visible, style)), soft_wrap=True)
+
+
+def print_episodes(store: Store, run: str | None, console: Console) -> None:
+    """One line an episode, of all runs or of one (an agent, or AGENT/TASKS)."""
+    table = Table()
+    for name in ("episode", "run", "task", "type", "seed", "trial", "ending", "steps", "thoughts", "invalid"):
+        table.add_column(name, overflow="fold")
+    rows = [row for row in store.episodes() if run in (None, row["run_name"], row["agent"])]
+    if not rows:
+        raise UnknownName("run", str(run), [row["name"] for row in store.runs()])
+    for row in rows:
+        counts = [str(row[key] or 0) for key in ("steps", "thoughts_count", "invalid")]
+        style = "green" if row["won"] else None
+        cells = [
+            row["run_name"],
+            row["task"],
+            row["type"],
+            str(row["seed"]),
+            str(row["trial"]),
+            row["ending"] or "open",
+        ]
+        table.add_row(str(row["id"]), *cells, *counts, style=style)
+    console.print(table)
