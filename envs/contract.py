@@ -66,13 +66,15 @@ class Policy(Protocol):
 
 
 class TextEnv(gymnasium.Env[str, str], ABC):
-    """Base of all environments. Subclasses set ``name`` and ``action_space``, and reset with the seed they are given."""
+    """Base of all environments. Subclasses set ``name`` and ``action_space`` and reset with the seed they are given."""
 
     name: ClassVar[str]
     action_space: ActionSpace
     observation_space: TextSpace
     splits: ClassVar[tuple[str, ...]] = ()
     """Names of the splits that exist without any download."""
+    dialects: ClassVar[tuple[str, ...]] = ()
+    """What the setting ``dialect`` chooses from, the default first; () where the command language has one variant."""
 
     @abstractmethod
     def tasks(self, split: str) -> Sequence[Task]:

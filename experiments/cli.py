@@ -203,6 +203,20 @@ def exemplars_check(
         raise typer.Exit(1)
 
 
+@exemplars_app.command("record")
+def exemplars_record(
+    env: Annotated[str, typer.Argument(help="An environment by name, or as module:Class")],
+    tasks: Annotated[list[str], typer.Argument(metavar="TASK...", help="Tasks of one type, by id")],
+    actions: Annotated[Path | None, typer.Option(help="Play these, one a line, instead of the expert's")] = None,
+    dialect: Annotated[list[str] | None, typer.Option(help="Default: all; the file is written in the first")] = None,
+) -> None:
+    """Play tasks and print them as an exemplar file; the thoughts are then written by hand."""
+    from trialogue.experiments.exemplar_record import as_yaml, read_actions, record
+
+    script = None if actions is None else read_actions(actions)
+    sys.stdout.write(as_yaml(record(env, tasks, dialect or (), script)))
+
+
 def _run(config: ExperimentConfig, path: Path | None, redo: list[str]) -> None:
     import asyncio
 

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from trialogue.agents.stuck import is_stuck
-
 from trialogue.agents.contract import Agent, Briefing, Turn, View
+from trialogue.agents.stuck import is_stuck
 from trialogue.envs.contract import TextEnv
 from trialogue.errors import ContextOverflow, EnvError, ModelError
 from trialogue.experiments.config import Limits, StuckConfig

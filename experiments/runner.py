@@ -244,7 +244,7 @@ class StoreLog(EpisodeLog):
 
     def recording(self, model: Model) -> Model:
         return ReplayingModel(
-            model, self._stored, on_reply=self._on_reply, on_call=self._on_call, on_stale=self._on_stale
+            model, self._stored, on_new=self._on_new, on_reply=self._on_reply, on_stale=self._on_stale
         )
 
     def tokens(self) -> int:
@@ -267,11 +267,11 @@ class StoreLog(EpisodeLog):
             )
         self._store.add_step(self._episode, step)
 
-    def _on_reply(self, call: int, request: Request, reply: Reply) -> None:
+    def _on_new(self, call: int, request: Request, reply: Reply) -> None:
         self._store.add_reply(self._episode, call, request, request_hash(request), reply)
         self._observer.replied(reply)
 
-    def _on_call(self, call: int, reply: Reply) -> None:
+    def _on_reply(self, call: int, reply: Reply) -> None:
         self._calls = call + 1
         self._tokens += reply.usage.prompt + reply.usage.completion
 

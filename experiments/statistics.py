@@ -42,12 +42,12 @@ def sign_flip(differences: Sequence[float], seed: int = 0) -> float:
     data, rng = np.asarray(differences, dtype=float), np.random.default_rng(seed)
     observed = abs(data.sum()) - 1e-9
     extreme = sum(abs((data * rng.choice((-1.0, 1.0), size=len(data))).sum()) >= observed for _ in range(RESAMPLES))
-    return (extreme + 1) / (RESAMPLES + 1)
+    return (int(extreme) + 1) / (RESAMPLES + 1)
 
 
 def fisher(successes_a: int, n_a: int, successes_b: int, n_b: int) -> float:
     """Fisher's exact test of two success rates on different tasks (or where only the counts are known)."""
-    table = [[successes_a, n_a - successes_a], [successes_b, n_b - successes_b]]
+    table = np.array([[successes_a, n_a - successes_a], [successes_b, n_b - successes_b]])
     return float(stats.fisher_exact(table).pvalue)
 
 

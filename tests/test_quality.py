@@ -14,7 +14,7 @@ MAY_IMPORT = {
     "envs": {"envs", "errors"},
     "exemplars": {"exemplars", "errors"},
     "agents": {"agents", "exemplars", "errors"},
-    "experiments": {"experiments", "agents", "envs", "exemplars", "errors"},
+    "experiments": {"experiments", "agents", "envs", "exemplars", "errors", "__version__"},
 }
 
 

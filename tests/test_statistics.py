@@ -66,7 +66,9 @@ def test_holm_by_hand() -> None:
 def test_holm_never_lowers_a_p_value_and_keeps_their_order(ps: list[float]) -> None:
     adjusted = holm(ps)
     assert all(q >= p and q <= 1 for p, q in zip(ps, adjusted, strict=True))
-    assert sorted(range(len(ps)), key=lambda i: (ps[i], i)) == sorted(range(len(ps)), key=lambda i: (adjusted[i], ps[i], i))
+    assert sorted(range(len(ps)), key=lambda i: (ps[i], i)) == sorted(
+        range(len(ps)), key=lambda i: (adjusted[i], ps[i], i)
+    )
 
 
 def test_tasks_needed_by_hand() -> None:

@@ -36,7 +36,10 @@ class Constraint:
 
 @dataclass(frozen=True)
 class Request:
-    """One call. ``prompt`` is text (completions) or messages (chat); ``max_tokens`` bounds the reply in tokens."""
+    """One call. ``prompt`` is text (completions) or messages (chat); ``max_tokens`` bounds the reply in tokens.
+
+    Stops made of line breaks alone are not used in chat: chat replies often open with a line break.
+    """
 
     prompt: str | tuple[Message, ...]
     stop: tuple[str, ...] = ()

@@ -1,0 +1,101 @@
+"""The random and the expert agent, and agents by name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from small_house import ADMISSIBLE, briefing, play
+
+from trialogue.agents import describe, make_agent, needs_model
+from trialogue.agents.contract import View
+from trialogue.agents.models.scripted import ScriptedModel
+from trialogue.errors import UnknownName, UsageError
+
+
+class Walker:
+    """An expert that goes to the desk and takes what it sees there."""
+
+    def act(self, observation: str, admissible: Sequence[str] | None) -> str:
+        return "take mug 1 from desk 1" if "mug 1" in observation else "go to desk 1"
+
+
+async def draws(seed: int, count: int = 400, admissible: tuple[str, ...] = ADMISSIBLE) -> list[str | None]:
+    agent = make_agent("random")
+    agent.begin(briefing(seed=seed))
+    return [(await agent.turn(View("A room.", admissible))).action for _ in range(count)]
+
+
+async def test_random_draws_uniformly_by_its_seed() -> None:
+    assert await draws(1) == await draws(1, admissible=ADMISSIBLE[::-1])
+    assert await draws(1) != await draws(2)
+    counts = Counter(await draws(1))
+    assert set(counts) == set(ADMISSIBLE)
+    assert all(60 < count < 140 for count in counts.values())  # four standard deviations of Binomial(400, 1/4)
+
+
+@pytest.mark.parametrize("admissible", [None, ()])
+async def test_random_refuses_where_nothing_is_listed(admissible: tuple[str, ...] | None) -> None:
+    agent = make_agent("random")
+    agent.begin(briefing())
+    with pytest.raises(UsageError, match="does not list any"):
+        await agent.turn(View("A room.", admissible))
+
+
+async def test_expert_plays_the_expert_of_the_environment() -> None:
+    house, turns = await play(make_agent("expert"), turns=5, told=replace(briefing(), expert=Walker()))
+    assert house.won
+    assert [turn.action for turn in turns] == ["go to desk 1", "take mug 1 from desk 1"]
+
+
+def test_expert_refuses_where_there_is_none() -> None:
+    with pytest.raises(UsageError, match="'household' has no expert"):
+        make_agent("expert").begin(briefing())
+
+
+def test_agents_by_name() -> None:
+    assert [(info.name, needs_model(info.name)) for info in describe()] == [
+        ("act", True),
+        ("react", True),
+        ("random", False),
+        ("expert", False),
+    ]
+    defaults = {info.name: info.settings for info in describe()}
+    assert defaults["react"]["thoughts"] == "sparse"
+    assert defaults["act"] == {**defaults["react"], "thoughts": "none"}
+    assert defaults["random"] == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "set_to", "hint"),
+    [
+        ("reakt", {}, "Did you mean 'react'"),
+        ("react", {"constraned": True}, "Did you mean 'constrained'"),
+        ("random", {"thoughts": "none"}, r"Known: \(none\)"),
+    ],
+)
+def test_unknown_names_are_answered_with_the_nearest(name: str, set_to: dict[str, object], hint: str) -> None:
+    with pytest.raises(UnknownName, match=hint):
+        make_agent(name, model=ScriptedModel([]), settings=set_to)
+
+
+@pytest.mark.parametrize(
+    ("name", "set_to", "said"),
+    [
+        ("react", {"thoughts": "sometimes"}, "settings of react: thoughts: .*'sometimes'"),
+        ("react", {"exemplars": -1}, "exemplars: .*-1"),
+        ("act", {"thoughts": "sparse"}, "settings of act: thoughts"),
+    ],
+)
+def test_values_that_cannot_be_are_refused(name: str, set_to: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        make_agent(name, model=ScriptedModel([]), settings=set_to)
+
+
+def test_an_agent_that_asks_a_model_is_not_made_without_one() -> None:
+    with pytest.raises(UsageError, match="asks a model"):
+        make_agent("react")
+    with pytest.raises(UnknownName):
+        needs_model("reakt")
