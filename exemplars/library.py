@@ -5,8 +5,8 @@ One file holds the exemplars of one environment and task type: ``ENV/TYPE.yaml``
 * ``env``, ``type``, ``dialect`` (the one its texts are written in),
 * ``exemplars``: a list of mappings with ``id``, ``task``, ``goal``, ``observation`` and ``steps``.
 
-A step has ``action``, ``observation``, optionally ``thought`` (text, or a list), ``event``, and ``in``: other dialects, by
-name, each with the ``action`` and ``observation`` that are worded differently there.
+A step has ``action``, ``observation``, optionally ``thought`` (text, or a list), ``event``, and ``in``: other dialects,
+by name, each with the ``action`` and ``observation`` that are worded differently there.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class AgentConfig(_Section):
 
 
 class TasksConfig(_Section):
-    """A task set: the tasks of ``split``, or just ``ids``; then ``types``, then the first ``limit``.
+    """A task set: the tasks of ``split``, or just ``ids``; then ``types``, ``per_type`` of each, the first ``limit``.
 
     ``settings`` are the environment's own.
     """
@@ -51,6 +51,7 @@ class TasksConfig(_Section):
     split: str | None = None
     ids: list[str] | None = None
     types: list[str] | None = None
+    per_type: int | None = Field(default=None, ge=1)
     limit: int | None = Field(default=None, ge=1)
     settings: dict[str, Any] = Field(default_factory=dict)
 

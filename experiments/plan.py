@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -48,10 +49,20 @@ def select_tasks(name: str, config: TasksConfig) -> list[Task]:
             if type_ not in known:
                 raise UnknownName("task type", type_, known)
         tasks = [task for task in tasks if task.type in config.types]
-    tasks = tasks[: config.limit]
+    tasks = _first_of_each_type(tasks, config.per_type)[: config.limit]
     if not tasks:
         raise UsageError(f"tasks.{name}: no task is left of split {config.split!r}")
     return tasks
+
+
+def _first_of_each_type(tasks: Sequence[Task], number: int | None) -> list[Task]:
+    seen: Counter[str] = Counter()
+    chosen = []
+    for task in tasks:
+        seen[task.type] += 1
+        if number is None or seen[task.type] <= number:
+            chosen.append(task)
+    return chosen
 
 
 def _episodes(

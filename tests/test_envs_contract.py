@@ -83,11 +83,11 @@ def test_seeds_reach_the_generator(env: TextEnv) -> None:
 def test_reset_and_step_return_the_contract(env: TextEnv) -> None:
     observation, info = env.reset(seed=1)
     assert type(observation) is str
-    assert set(info) == set(Info.__annotations__)
+    assert set(info) >= set(Info.__annotations__)
     assert (info["valid"], info["reason"], info["score"], info["won"]) == (True, "", 0.0, False)
     observation, reward, terminated, truncated, info = env.step("dance wildly")
     assert [type(x) for x in (observation, reward, terminated, truncated)] == [str, float, bool, bool]
-    assert set(info) == set(Info.__annotations__)
+    assert set(info) >= set(Info.__annotations__)
     assert info["valid"] is False
     assert info["reason"]
 
@@ -107,18 +107,21 @@ def test_odd_text_is_an_invalid_action_and_changes_nothing(env: TextEnv) -> None
 
 def test_explain_names_the_nearest_admissible_command(env: TextEnv) -> None:
     _, info = env.reset(seed=1)
+    assert env.action_space.explain("y" * 100_000).reason
+    if info["admissible"] is None:
+        pytest.skip(f"{env.name} cannot list its commands")
     command = info["admissible"][0]
     told = env.action_space.explain(command + "x")
     assert told.reason
     assert told.nearest == command
     assert env.action_space.explain(command).reason == ""
-    assert env.action_space.explain("y" * 100_000).reason
 
 
 def test_every_admissible_command_is_in_the_action_space(env: TextEnv) -> None:
     _, info = env.reset(seed=2)
-    assert all(command in env.action_space for command in info["admissible"])
-    assert env.action_space.sample() in info["admissible"]
+    admissible = info["admissible"] or [env.action_space.sample()]
+    assert all(command in env.action_space for command in admissible)
+    assert info["admissible"] is None or env.action_space.sample() in admissible
     assert "dance wildly" not in env.action_space
 
 

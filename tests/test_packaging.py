@@ -41,7 +41,8 @@ def test_the_wheel_brings_data_and_no_top_level_package_but_its_own(built: Path)
 
 def test_the_sdist_brings_the_tests_and_nothing_that_was_built(built: Path) -> None:
     [sdist] = built.glob("*.tar.gz")
-    names = tarfile.open(sdist).getnames()
+    with tarfile.open(sdist) as archive:
+        names = archive.getnames()
     assert any(name.endswith("tests/test_packaging.py") for name in names)
     assert not [name for name in names if "__pycache__" in name or name.endswith(".sqlite")]
 

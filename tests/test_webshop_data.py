@@ -33,8 +33,14 @@ def shop(folder: Path) -> TextEnv:
 
 def item(asin: str = "B000000001", **fields: Any) -> dict[str, Any]:
     return {
-        **{"asin": asin, "name": "Plain  Mug", "pricing": "$1,204.50", "query": " Mugs ", "full_description": "A mug."},
-        **{"product_category": "Home › Mugs", "small_description": "Dishwasher safe.", "customization_options": ""},
+        "asin": asin,
+        "name": "Plain  Mug",
+        "pricing": "$1,204.50",
+        "query": " Mugs ",
+        "full_description": "A mug.",
+        "product_category": "Home › Mugs",
+        "small_description": "Dishwasher safe.",
+        "customization_options": "",
         **fields,
     }
 
@@ -155,8 +161,10 @@ def test_the_usual_set_goes_before_others(tmp_path: Path) -> None:
     assert goals.goals(tmp_path, "human", 2) == {}
 
 
-def broken(folder: Path, items: Any = None, asked: Any = None) -> Path:
-    return write(folder, [item()] if items is None else items, {"B000000001": ASKED} if asked is None else asked)
+@pytest.mark.parametrize("human", [["mug"], [{"instruction": 3, "instruction_attributes": ["a"]}], "mug"])
+def test_broken_human_goals_are_named(tmp_path: Path, human: Any) -> None:
+    with pytest.raises(DataError, match="the goals of product B000000001"):
+        goals.goals(write(tmp_path, [item()], {}, {"B000000001": human}), "human", SEED)
 
 
 @pytest.mark.parametrize(

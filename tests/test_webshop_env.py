@@ -86,8 +86,8 @@ def test_the_space_explains_and_samples_what_can_be_done(shop: TextEnv) -> None:
 
 def test_hidden_attributes_stay_hidden() -> None:
     env = make("webshop", show_attributes=False, page_size=3)
-    env.reset(options={"task": TASK})
-    *_, info = env.step(info["admissible"][0] if (info := env.reset(options={"task": TASK})[1]) else "")
+    _, info = env.reset(options={"task": TASK})
+    *_, info = env.step(info["admissible"][0])
     items = [command for command in info["admissible"] if command.startswith("click[B0")]
     assert len(items) == 3
     observation, *_ = env.step(items[0])
@@ -147,8 +147,7 @@ def test_the_expert_reads_its_way_to_nearly_every_goal(shop: TextEnv) -> None:
     assert sum(won) >= 95
 
 
-def test_a_shop_that_ignores_the_goal_is_not_won(shop: TextEnv) -> None:
-    """The catalogue is no gift: buying the first result wins seldom."""
+def test_buying_the_first_result_is_not_enough(shop: TextEnv) -> None:
     won = 0
     for task in shop.tasks("generated_eval")[:60:2]:
         _, info = shop.reset(options={"task": task.id})

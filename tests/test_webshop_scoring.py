@@ -86,7 +86,8 @@ def test_colours_are_made_plain(value: str, colour: str) -> None:
         (("cool powder snow", "xl"), {"style": "powder snow", "size": "xl"}, 2),
         (("large",), {"size": "x-large"}, 0),
         (("large",), {"fit": "large x"}, 1),
-        (("12 pack",), {"count": "24 pack"}, 0),
+        (("12 pack",), {"count": "24 pack"}, 1),  # alike by 86 percent: so says the published threshold
+        (("12 pack",), {"count": "single"}, 0),
         ((), {"color": "red"}, 0),
         (("red",), {}, 0),
     ],

@@ -46,9 +46,11 @@ def test_a_question_file_is_read_with_its_pages(tmp_path: Path) -> None:
 
 def test_a_changed_file_is_read_anew(tmp_path: Path) -> None:
     first = HOTPOTQA.load(hotpotqa(tmp_path, QUESTION), "dev")
+    digests = HOTPOTQA.digests(tmp_path)
     second = HOTPOTQA.load(hotpotqa(tmp_path, QUESTION, {**QUESTION, "_id": "q2"}), "dev")
     assert (len(first.questions), len(second.questions)) == (1, 2)
-    assert first.digest != second.digest
+    assert set(digests) == set(HOTPOTQA.digests(tmp_path / "dev.json")) == {"data dev"}
+    assert digests != HOTPOTQA.digests(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -112,6 +114,7 @@ def test_missing_data_says_what_where_and_how(tmp_path: Path, monkeypatch: pytes
         HOTPOTQA.load(None, "hotpot_dev_distractor_v1")
     with pytest.raises(DataError, match=f"no \\*.json files at {tmp_path}"):
         HOTPOTQA.load(tmp_path, "dev")
+    assert HOTPOTQA.digests(tmp_path / "nowhere") == HOTPOTQA.digests(None) == {}
     with pytest.raises(UnknownName, match="Did you mean 'generated_eval'"):
         HOTPOTQA.load(None, "generated_evil")
     monkeypatch.setenv("HOTPOTQA_DATA", str(hotpotqa(tmp_path, QUESTION)))

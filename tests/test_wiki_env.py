@@ -124,7 +124,7 @@ def test_an_invalid_action_says_why_and_changes_nothing(env: TextEnv, action: st
     assert observation == "Invalid action."
     assert re.search(reason, info["reason"])
     assert len(info["reason"]) < 200
-    assert env.action_space.explain(action.strip()).reason == info["reason"]
+    assert env.action_space.explain(action).reason == info["reason"]
 
 
 def test_an_invalid_action_leaves_the_page_open(env: TextEnv) -> None:
@@ -180,10 +180,14 @@ def test_the_metric_is_a_setting_and_told(tmp_path: Path) -> None:
         make("hotpotqa", metric="offical")
 
 
-def test_versions_name_the_pages_and_the_data(env: TextEnv) -> None:
+def test_versions_name_the_pages_and_the_data(env: TextEnv, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOTPOTQA_DATA", raising=False)
     versions = env.versions()
-    assert set(versions) == {"scoring", "pages", "data"}
-    assert len(versions["pages"]) == len(versions["data"]) == 64
+    assert set(versions) == {"scoring", "pages", "data dev"}
+    assert len(versions["pages"]) == len(versions["data dev"]) == 64
+    assert set(make("hotpotqa", data=tmp_path).versions()) == {"scoring", "data dev"}
+    with_pages = make("hotpotqa", data=tmp_path, pages=tmp_path / "dev.json").versions()
+    assert with_pages == versions
     other = make("hotpotqa")
     assert set(other.versions()) == {"scoring"}
     other.reset(options={"task": "generated_eval/bridge/s1000000"})

@@ -53,8 +53,15 @@ class Corridor(TextEnv):
         self.action_space.update(admissible)
         won = self.place == self.length
         return {
-            **{"task": self.current.id, "type": self.current.type, "goal": f"reach room {self.length}", "dialect": ""},
-            **{"admissible": admissible, "valid": valid, "reason": reason, "score": float(won), "won": won},
+            "task": self.current.id,
+            "type": self.current.type,
+            "goal": f"reach room {self.length}",
+            "dialect": "",
+            "admissible": admissible,
+            "valid": valid,
+            "reason": reason,
+            "score": float(won),
+            "won": won,
         }
 
 
