@@ -14,7 +14,7 @@ from rich.table import Table
 
 from trialogue.errors import UsageError
 from trialogue.experiments.results import Outcome, Rate, Run, endings, finished, shared, success
-from trialogue.experiments.statistics import Pair, compare_pairs, fisher, holm, wilson
+from trialogue.experiments.statistics import Pair, bootstrap, compare_pairs, fisher, holm, wilson
 
 
 @dataclass(frozen=True)
@@ -117,10 +117,11 @@ def print_report(runs: Sequence[Run], console: Console) -> None:
 
 
 def success_table(runs: Sequence[Run]) -> Table:
-    """Solved of finished, errors left out and errors as failures side by side, and what is missing."""
-    table = _table(
-        "Success", "run", "planned", "solved", "of", "success", "95% interval", "errors", "with errors", "endings"
-    )
+    """Solved of finished, errors left out and errors as failures side by side; the mean score where it says more."""
+    graded = any(o.score not in (0.0, 1.0) for run in runs for o in finished(run.outcomes))
+    scores = ["score", "its 95% interval"] if graded else []
+    first = ("planned", "solved", "of", "success", "95% interval")
+    table = _table("Success", "run", *first, *scores, "errors", "with errors", "endings")
     for run in runs:
         rate = success(run.outcomes, errors_as_failures=False)
         strict = success(run.outcomes, errors_as_failures=True)
@@ -128,9 +129,19 @@ def success_table(runs: Sequence[Run]) -> Table:
         errors = str(strict.n - rate.n)
         table.add_row(
             *(run.name, str(len(run.outcomes)), str(rate.solved), str(rate.n), percent(rate), interval(rate)),
+            *(_mean_score(run) if graded else ()),
             *(errors, percent(strict) if strict.n != rate.n else "same", ends),
         )
     return table
+
+
+def _mean_score(run: Run) -> tuple[str, str]:
+    """The mean score in per cent, with its bootstrap interval: a graded score is no proportion, as Wilson's needs."""
+    scores = [o.score for o in finished(run.outcomes) if not o.is_error]
+    if not scores:
+        return "-", "-"
+    low, high = bootstrap(scores)
+    return f"{100 * sum(scores) / len(scores):.1f}", f"{100 * low:.0f} to {100 * high:.0f}"
 
 
 def behaviour_table(runs: Sequence[Run]) -> Table:

@@ -47,8 +47,13 @@ class Chain:
     agent: str
     tasks: str
     task: str
+    type: str
     seed: int
     trials: tuple[Trial, ...]
+
+    @property
+    def is_open(self) -> bool:
+        return any(trial.ending is None for trial in self.trials)
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,9 @@ async def run_experiment(config: ExperimentConfig, store: Store, observer: Obser
         chains = list(read_chains(store))
         episodes = store.episodes()
         observer.started(len(episodes), sum(row["ending"] is not None for row in episodes))
-        queue = iter([chain for chain in chains if any(trial.ending is None for trial in chain.trials)])
+        # One task type after the other: prompts of a type begin with the same exemplars, and a server's prefix cache
+        # then reads them once. The records do not depend on the order.
+        queue = iter(sorted((chain for chain in chains if chain.is_open), key=lambda chain: chain.type))
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(config.concurrency):
@@ -90,7 +97,8 @@ def read_chains(store: Store) -> Iterator[Chain]:
         chain = list(group)
         first = chain[0]
         trials = tuple(Trial(row["id"], row["ending"], bool(row["won"])) for row in chain)
-        yield Chain(first["run_name"], first["agent"], first["tasks"], first["task"], first["seed"], trials)
+        named = (first["run_name"], first["agent"], first["tasks"], first["task"], first["type"])
+        yield Chain(*named, first["seed"], trials)
 
 
 class Workshop:
