@@ -7,6 +7,7 @@ the stored replies, which cost nothing, and goes on with the model where they en
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
@@ -22,10 +23,11 @@ from trialogue.agents.models.contract import Reply, Request
 from trialogue.envs import make as make_env
 from trialogue.envs.contract import TextEnv
 from trialogue.errors import UsageError
-from trialogue.exemplars import exemplars_for
+from trialogue.exemplars import exemplars_for, exemplars_in
 from trialogue.experiments.config import AgentConfig, ExperimentConfig, ModelConfig, TasksConfig
 from trialogue.experiments.endings import Ending
 from trialogue.experiments.episode import Episode, EpisodeLog, Rules
+from trialogue.experiments.queue import AffinityQueue
 from trialogue.experiments.store import EndRecord, StepRecord, Store, dumps
 
 
@@ -77,9 +79,7 @@ async def run_experiment(config: ExperimentConfig, store: Store, observer: Obser
         chains = list(read_chains(store))
         episodes = store.episodes()
         observer.started(len(episodes), sum(row["ending"] is not None for row in episodes))
-        # One task type after the other: prompts of a type begin with the same exemplars, and a server's prefix cache
-        # then reads them once. The records do not depend on the order.
-        queue = iter(sorted((chain for chain in chains if chain.is_open), key=lambda chain: chain.type))
+        queue = AffinityQueue((c for c in chains if c.is_open), group=lambda c: (c.tasks, c.type, c.run_name))
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(config.concurrency):
@@ -108,6 +108,10 @@ class Workshop:
         self.config = config
         self.rules = Rules(config.limits, config.stuck)
         self._models = models
+        self._exemplars = {
+            name: exemplars_for if agent.exemplars is None else exemplars_in(agent.exemplars)
+            for name, agent in config.agents.items()
+        }
 
     def model(self, name: str) -> Model | None:
         """The model of agent ``name``, or None where it plays without one."""
@@ -116,7 +120,7 @@ class Workshop:
 
     def agent(self, name: str, model: Model | None) -> Agent:
         agent = self.config.agents[name]
-        return make_agent(agent.agent, model=model, settings=agent.settings, exemplars_for=exemplars_for)
+        return make_agent(agent.agent, model=model, settings=agent.settings, exemplars_for=self._exemplars[name])
 
     def env(self, tasks: str) -> TextEnv:
         return make_env(self.config.tasks[tasks].env, **self.config.tasks[tasks].settings)
@@ -158,7 +162,11 @@ def conditions(
     """Everything that a number of this run depends on beside its tasks and seeds (JSON values)."""
     model = workshop.model(agent)
     return {
-        "agent": {"name": config.agents[agent].agent, **workshop.agent(agent, model).conditions()},
+        "agent": {
+            "name": config.agents[agent].agent,
+            **_exemplar_file(config.agents[agent]),
+            **workshop.agent(agent, model).conditions(),
+        },
         "model": None if model is None else {"name": model.name, **model.conditions()},
         "env": {"name": config.tasks[tasks].env, **config.tasks[tasks].settings},
         "split": config.tasks[tasks].split,
@@ -167,6 +175,13 @@ def conditions(
         "trials": config.trials,
         "versions": {"trialogue": __version__, "python": platform.python_version(), **versions[tasks]},
     }
+
+
+def _exemplar_file(agent: AgentConfig) -> dict[str, str]:
+    """The SHA-256 of the agent's own file of exemplars, if it has one: a file can change under its name."""
+    if agent.exemplars is None:
+        return {}
+    return {"exemplar_file": hashlib.sha256(agent.exemplars.read_bytes()).hexdigest()}
 
 
 def _env_versions(tasks: TasksConfig) -> dict[str, str]:
@@ -198,11 +213,14 @@ class EnvPool:
             self.discard(tasks)
 
 
-async def _work(queue: Iterator[Chain], workshop: Workshop, store: Store, observer: Observer) -> None:
+async def _work(queue: AffinityQueue[Chain], workshop: Workshop, store: Store, observer: Observer) -> None:
     envs = EnvPool(workshop.env)
     try:
-        for chain in queue:
+        next_ = queue.take()
+        while next_ is not None:
+            group, chain = next_
             await _play_chain(chain, envs, workshop, store, observer)
+            next_ = queue.take(group)
     finally:
         envs.close()
 
