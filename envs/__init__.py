@@ -7,13 +7,16 @@ env = gymnasium.make("trialogue.envs:trialogue/Household-v0")       # through Gy
 from __future__ import annotations
 
 from trialogue.envs.contract import Info, Policy, Task, TextEnv
-from trialogue.envs.registry import EnvEntry, describe, make, make_vec, names, register
+from trialogue.envs.game import Game, GameEnv
+from trialogue.envs.registry import EnvEntry, describe, make, make_vec, names, register, register_installed
 from trialogue.envs.spaces import ActionSpace, Explanation, TextSpace
 
 __all__ = [
     "ActionSpace",
     "EnvEntry",
     "Explanation",
+    "Game",
+    "GameEnv",
     "Info",
     "Policy",
     "Task",
@@ -24,6 +27,7 @@ __all__ = [
     "make_vec",
     "names",
     "register",
+    "register_installed",
 ]
 
 register(
@@ -53,3 +57,19 @@ register(
     "trialogue/WebShop-v0",
     "A web shop in text (WebShop): real goals from its files, and generated ones that need no download.",
 )
+
+register(
+    "textworld",
+    "trialogue.envs.textworld:TextWorldEnv",
+    "trialogue/TextWorld-v0",
+    "Text adventures (TextWorld): games from files, and generated ones that need no download.",
+)
+
+register(
+    "tools",
+    "trialogue.envs.tools:ToolsEnv",
+    "trialogue/Tools-v0",
+    "Typed Python functions as tools, and questions that take several calls; generated, no download.",
+)
+
+register_installed()

@@ -58,7 +58,10 @@ class Info(TypedDict):
 
 
 class Policy(Protocol):
-    """A player that reads only what a player reads. Made fresh for one episode."""
+    """A player that reads only what a player reads. Made fresh for one episode.
+
+    It may have a method ``did(action)`` too: told, before the next ``act``, what was done in place of what it said.
+    """
 
     def act(self, observation: str, admissible: Sequence[str] | None) -> str:
         """The next action after ``observation`` (the first call gets the observation of ``reset``)."""

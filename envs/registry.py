@@ -1,5 +1,7 @@
 """Environments by name. Naming one never imports its simulator: an entry is a name and a dotted entry point.
 
+Other packages bring theirs by the entry point group ``trialogue.envs``; see :mod:`trialogue.envs.plugins`.
+
 Every entry is known to Gymnasium too: ``gymnasium.make("trialogue/Household-v0")``. In a process that has not imported
 this package (a spawned worker) write ``gymnasium.make("trialogue.envs:trialogue/Household-v0")``, which does so first.
 """
@@ -8,40 +10,62 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
+from itertools import groupby
 from typing import Any
 
 import gymnasium
 from gymnasium.vector import AsyncVectorEnv
 
+from trialogue.envs import plugins
 from trialogue.envs.contract import TextEnv
 from trialogue.errors import UnknownName, UsageError
 
 
 @dataclass(frozen=True)
 class EnvEntry:
-    """``name`` for people, ``entry_point`` as "module:Class", ``gym_id`` for Gymnasium, ``summary`` one line."""
+    """``name`` for people, ``entry_point`` as "module:Class", ``gym_id`` for Gymnasium, ``summary`` one line.
+
+    ``package`` is the one that brings it, "" for this one; ``error`` says why it cannot be made, "" if it can.
+    """
 
     name: str
     entry_point: str
     gym_id: str
     summary: str
+    package: str = ""
+    error: str = ""
 
 
 _ENTRIES: dict[str, EnvEntry] = {}
+_REFUSED: list[EnvEntry] = []
+"""What other packages offer under a name that is taken."""
 
 
 def register(name: str, entry_point: str, gym_id: str, summary: str) -> None:
     """Makes an environment known here and to Gymnasium. UsageError if the name is taken by another entry point."""
-    entry = EnvEntry(name, entry_point, gym_id, summary)
-    known = _ENTRIES.get(name, entry)
-    if known.entry_point != entry_point:
+    known = _ENTRIES.get(name)
+    if known is not None and not known.package and known.entry_point != entry_point:
         raise UsageError(f"the environment name {name!r} is taken by {known.entry_point}; choose another.")
-    _ENTRIES[name] = entry
-    if gym_id not in gymnasium.registry:
-        gymnasium.register(id=gym_id, entry_point=entry_point)
+    _add(EnvEntry(name, entry_point, gym_id, summary))
+    if known is not None and known.package:
+        register_installed()  # what another package offers under this name is refused from now on
+
+
+def register_installed() -> None:
+    """Makes the environments of other packages known. A name that two claim, or that is taken, is refused to them."""
+    _REFUSED.clear()
+    for name in [entry.name for entry in _ENTRIES.values() if entry.package]:
+        del _ENTRIES[name]
+    for name, group in groupby(plugins.installed(), key=lambda plugin: plugin.name):
+        offers = list(group)
+        own = [plugins.Plugin(name, _ENTRIES[name].entry_point, "trialogue")] if name in _ENTRIES else []
+        error = plugins.conflict([*own, *offers]) if len([*own, *offers]) > 1 else ""
+        for offer in offers:
+            entry = EnvEntry(name, offer.entry_point, offer.gym_id, "", offer.package, error)
+            _REFUSED.append(entry) if error else _add(entry)
 
 
 def names() -> tuple[str, ...]:
@@ -50,8 +74,13 @@ def names() -> tuple[str, ...]:
 
 
 def describe(name: str | None = None) -> tuple[EnvEntry, ...]:
-    """The entries, or the one of ``name``, without importing an environment. Raises UnknownName."""
-    return tuple(_ENTRIES[known] for known in names()) if name is None else (_entry(name),)
+    """The entries, or the one of ``name``. Raises UnknownName.
+
+    Those of other packages are imported to see what they say of themselves; one that cannot be has its ``error`` set.
+    """
+    if name is not None:
+        return (_told(_entry(name)),)
+    return tuple(_told(entry) for entry in sorted((*_ENTRIES.values(), *_REFUSED), key=lambda entry: entry.name))
 
 
 def make(name: str, **settings: Any) -> TextEnv:
@@ -59,7 +88,7 @@ def make(name: str, **settings: Any) -> TextEnv:
 
     Raises UnknownName, with the nearest known, for an environment or a setting that does not exist.
     """
-    factory = _load(name if ":" in name else _entry(name).entry_point)
+    factory = _load(name) if ":" in name else _factory(_entry(name))
     known = inspect.signature(factory).parameters
     for setting in settings:
         if setting not in known:
@@ -78,10 +107,37 @@ def make_vec(name: str, num_envs: int, *, context: str | None = None, **settings
     return AsyncVectorEnv(workers, shared_memory=False, context=context)
 
 
+def _add(entry: EnvEntry) -> None:
+    _ENTRIES[entry.name] = entry
+    spec = gymnasium.registry.get(entry.gym_id)
+    if spec is None or spec.entry_point != entry.entry_point:
+        gymnasium.registry.pop(entry.gym_id, None)
+        gymnasium.register(id=entry.gym_id, entry_point=entry.entry_point)
+
+
 def _entry(name: str) -> EnvEntry:
     if name not in _ENTRIES:
+        for refused in _REFUSED:
+            if refused.name == name:
+                raise UsageError(refused.error)
         raise UnknownName("environment", name, _ENTRIES)
     return _ENTRIES[name]
+
+
+def _told(entry: EnvEntry) -> EnvEntry:
+    """``entry`` with the summary, or the error, that only importing it can tell."""
+    if not entry.package or entry.error:
+        return entry
+    try:
+        return replace(entry, summary=plugins.summary(plugins.load(entry.name, entry.entry_point, entry.package)))
+    except UsageError as error:
+        return replace(entry, error=str(error))
+
+
+def _factory(entry: EnvEntry) -> Callable[..., TextEnv]:
+    if entry.package:
+        return plugins.load(entry.name, entry.entry_point, entry.package)
+    return _load(entry.entry_point)
 
 
 def _load(entry_point: str) -> Callable[..., TextEnv]:

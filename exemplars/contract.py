@@ -20,7 +20,10 @@ class ExemplarStep:
 
 @dataclass(frozen=True)
 class Exemplar:
-    """A successful episode in one dialect of its environment. ``task`` rebuilds the game it was recorded from."""
+    """A successful episode in one dialect of its environment.
+
+    ``task`` rebuilds the game it was recorded from; "" where that is not known.
+    """
 
     id: str
     env: str

@@ -3,7 +3,10 @@
 One file holds the exemplars of one environment and task type: ``ENV/TYPE.yaml``, a mapping with
 
 * ``env``, ``type``, ``dialect`` (the one its texts are written in),
-* ``exemplars``: a list of mappings with ``id``, ``task``, ``goal``, ``observation`` and ``steps``.
+* ``exemplars``: a list of mappings with ``id``, ``task`` ("" or left out where it is not known, as in exemplars from
+  elsewhere, which cannot be replayed then), ``goal``, ``observation`` and ``steps``.
+
+A file of one's own (:func:`read_documents`) may hold several such documents, and the type ``any``.
 
 A step has ``action``, ``observation``, optionally ``thought`` (text, or a list), ``event``, and ``in``: other dialects,
 by name, each with the ``action`` and ``observation`` that are worded differently there.
@@ -11,6 +14,7 @@ by name, each with the ``action`` and ``observation`` that are worded differentl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -19,8 +23,11 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from trialogue.errors import DataError
+from trialogue.errors import DataError, UsageError
 from trialogue.exemplars.contract import Exemplar, ExemplarStep
+
+ANY_TYPE = "any"
+"""The type of exemplars that serve for every task type of their environment."""
 
 
 class _Entry(BaseModel):
@@ -55,7 +62,7 @@ class StepEntry(_Entry):
 
 class ExemplarEntry(_Entry):
     id: str
-    task: str
+    task: str = ""
     goal: str
     observation: str
     steps: tuple[StepEntry, ...] = Field(min_length=1)
@@ -106,14 +113,43 @@ def bundled_files(env: str | None = None) -> list[ExemplarFile]:
 
 def read_file(path: Traversable) -> ExemplarFile:
     """Reads and checks one file. Raises DataError that names the file, the place and what was expected."""
+    documents = read_documents(path)
+    if len(documents) != 1:
+        raise DataError(f"{path} holds {len(documents)} YAML documents; expected one.")
+    return documents[0]
+
+
+def read_documents(path: Traversable) -> tuple[ExemplarFile, ...]:
+    """Reads a file of one or several documents, each of one type. Raises DataError as :func:`read_file` does."""
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return ExemplarFile.model_validate(data)
+        found = [data for data in yaml.safe_load_all(path.read_text(encoding="utf-8")) if data is not None]
+        return tuple(ExemplarFile.model_validate(data) for data in found)
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"expected a file of exemplars at {path}: {error}") from error
     except yaml.YAMLError as error:
         raise DataError(f"{path} is not YAML: {error}") from error
     except ValidationError as error:
         places = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
         raise DataError(f"{path} is not an exemplar file: {places}") from None
+
+
+def exemplars_in(path: Traversable) -> Callable[[str, str, str], tuple[Exemplar, ...]]:
+    """What :func:`exemplars_for` is for the bundled ones, for the file ``path``; those of type "any" come last.
+
+    Raises DataError for a broken file, and UsageError when it is asked for what it does not hold: whoever names a file
+    does not want to go on without.
+    """
+    files = read_documents(path)
+
+    def lookup(env: str, type: str, dialect: str) -> tuple[Exemplar, ...]:
+        fitting = [file for file in files if file.env == env and dialect in file.dialects()]
+        found = [e for name in (type, ANY_TYPE) for file in fitting if file.type == name for e in file.told(dialect)]
+        if not found:
+            held = ", ".join(f"{f.env}/{f.type} {'|'.join(f.dialects())}".strip() for f in files) or "nothing"
+            raise UsageError(f"{path} holds no exemplars for {env}/{type} {dialect}".rstrip() + f"; it holds: {held}")
+        return tuple(found)
+
+    return lookup
 
 
 @cache

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from trialogue.experiments.config import ExperimentConfig
+    from trialogue.experiments.doctor import Finding
 
 INTERRUPTED = 130
 
@@ -27,9 +28,13 @@ app = typer.Typer(
     help="Run language-model agents in text environments, and say with evidence which agent is better.",
 )
 exemplars_app = typer.Typer(no_args_is_help=True, help="Few-shot episodes.")
+new_app = typer.Typer(no_args_is_help=True, help="Begin something of your own.")
 app.add_typer(exemplars_app, name="exemplars")
+app.add_typer(new_app, name="new")
 
 Overrides = Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE, dots in KEY: limits.steps=30")]
+Env = Annotated[str, typer.Argument(metavar="ENV", help="An environment by name, or as module:Class")]
+EnvSettings = Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE of the environment")]
 StoreFile = Annotated[Path | None, typer.Option("--store", help="The store's file; default runs/NAME.sqlite")]
 RunSpec = Annotated[
     str, typer.Argument(metavar="RUN", help="A store (file, or name in runs/), with :AGENT for one run")
@@ -39,7 +44,7 @@ RunSpec = Annotated[
 def main() -> None:
     """Runs the command line; errors raised on purpose become one message and exit code 2 (usage) or 1."""
     # Text of models and games must come out on any console: what it cannot print is escaped.
-    for stream in (sys.stdout, sys.stderr):
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
@@ -154,10 +159,76 @@ def export(
 
 @app.command()
 def envs() -> None:
-    """List the environments, their splits and command languages."""
+    """List the environments, those of other packages included."""
+    from rich.markup import escape
+
     from trialogue.envs import describe
 
-    _print_table("Environments", ["name", "summary"], [[info.name, info.summary] for info in describe()])
+    told = [[e.name, f"[red]{escape(e.error)}[/]" if e.error else escape(e.summary), e.package] for e in describe()]
+    _print_table("Environments", ["name", "summary", "package"], told)
+
+
+@app.command()
+def check(
+    env: Env,
+    settings: EnvSettings = None,
+    tasks: Annotated[int, typer.Option(min=1, help="How many tasks to play")] = 4,
+    split: Annotated[str, typer.Option(help="Where they come from; the first that needs no data")] = "",
+) -> None:
+    """Check an environment against its contract: what it promises is tried out."""
+    from trialogue.experiments.check import Subject
+    from trialogue.experiments.check import check as run_checks
+    from trialogue.experiments.config import parse_settings
+
+    findings = list(run_checks(Subject(env, parse_settings(settings or ()), split, tasks)))
+    _print_findings(f"Check of {env}", findings, none="skipped", bad="FAILED")
+
+
+@app.command()
+def play(
+    env: Env,
+    settings: EnvSettings = None,
+    task: Annotated[str, typer.Option(help="By id; the first of the split unless given")] = "",
+    split: Annotated[str, typer.Option(help="Where the task comes from; the first that needs no data")] = "",
+) -> None:
+    """Play an environment yourself: Tab completes, :hint asks the expert, :why explains, :quit leaves."""
+    from contextlib import closing
+
+    from trialogue.envs import make
+    from trialogue.experiments import play as table
+    from trialogue.experiments.config import parse_settings
+
+    with closing(make(env, **parse_settings(settings or ()))) as made:
+        table.play(made, task or table.choose(made, split))
+
+
+@app.command()
+def data(
+    name: Annotated[str, typer.Argument(help="Without: the sets, and where each was looked for")] = "",
+    to: Annotated[Path | None, typer.Option(help="The folder; default: the set's variable, else ~/.cache")] = None,
+    mirror: Annotated[str, typer.Option(help="Fetch the same files below this address instead")] = "",
+) -> None:
+    """Fetch real task sets; the same command goes on where a download was cut off."""
+    from trialogue.experiments.data import SETS, find, obtain
+
+    if name:
+        print(obtain(find(name), to, mirror, _show_download))
+    else:
+        rows = [[s.name, s.title, s.state(), s.variable] for s in SETS]
+        _print_table("Data", ["name", "what", "state", "variable"], rows)
+
+
+@new_app.command("env")
+def new_env(
+    name: Annotated[str, typer.Argument(help="Lower-case letters, digits, underscores: card_game")],
+    folder: Annotated[Path, typer.Option(help="Where the package's folder is made")] = Path("."),
+) -> None:
+    """Write a package with a small environment that works, to be replaced by your own."""
+    from trialogue.experiments import scaffold
+
+    written = scaffold.new_env(name, folder)
+    print("\n".join(map(str, written)))
+    print(f"\nNow: pip install -e {written[0].parent}, then: trialogue check {name}, trialogue play {name}")
 
 
 @app.command()
@@ -174,33 +245,54 @@ def doctor() -> None:
     """Say what is installed, what is missing, and where data was looked for."""
     from trialogue.experiments.doctor import examine
 
-    marks = {True: "[green]ok[/]", None: "[yellow]optional[/]", False: "[red]missing[/]"}
-    findings = examine()
-    _print_table("Doctor", ["", "what", "detail"], [[marks[f.ok], f.name, f.detail] for f in findings])
-    if any(f.ok is False for f in findings):
-        raise typer.Exit(1)
+    _print_findings("Doctor", examine(), none="optional", bad="missing")
 
 
 @exemplars_app.command("check")
 def exemplars_check(
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="FILE...", help="Your own instead of the bundled")
+    ] = None,
     env: Annotated[str | None, typer.Option(help="Only those of one environment")] = None,
 ) -> None:
     """Replay every exemplar through its engine, in every dialect; fail on any observation that differs."""
-    from trialogue.exemplars import bundled_files
+    from trialogue.exemplars.library import bundled_files, read_documents
     from trialogue.experiments.exemplar_check import check_file
 
-    checked = failed = 0
-    for file in bundled_files(env):
-        for exemplar, faults in check_file(file):
-            checked += 1
-            failed += bool(faults)
+    documents = [d for path in files for d in read_documents(path)] if files else bundled_files(env)
+    counts = {"ok": 0, "FAILED": 0, "not replayable": 0}
+    for document in (document for document in documents if env in (None, document.env)):
+        for exemplar, faults in check_file(document):
+            verdict = "not replayable" if faults is None else "FAILED" if faults else "ok"
+            counts[verdict] += 1
             dialect = f" [{exemplar.dialect}]" if exemplar.dialect else ""
-            print(f"{'FAILED' if faults else 'ok':6} {exemplar.env}/{exemplar.type} {exemplar.id}{dialect}")
-            for fault in faults:
+            print(f"{verdict:6} {exemplar.env}/{exemplar.type} {exemplar.id}{dialect}")
+            for fault in faults or ():
                 print(f"       {fault}")
-    print(f"{checked} checked, {failed} failed")
-    if failed or not checked:
+    skipped = f", {counts['not replayable']} not replayable (no task)" if counts["not replayable"] else ""
+    print(f"{counts['ok'] + counts['FAILED']} checked, {counts['FAILED']} failed{skipped}")
+    if counts["FAILED"] or not sum(counts.values()):
         raise typer.Exit(1)
+
+
+@exemplars_app.command("import")
+def exemplars_import(
+    file: Annotated[Path, typer.Argument(help="Prompts as JSON, as the ReAct repository keeps them")],
+    env: Annotated[str, typer.Option(help="The environment they are for")],
+    type: Annotated[str, typer.Option(help="Only this task type; or its name, where the file does not tell it")] = "",
+    key: Annotated[str, typer.Option(help="Only keys like this: webthink_simple6, act_*")] = "",
+) -> None:
+    """Print published prompts as an exemplar file, for the setting `exemplars:` of an agent."""
+    from trialogue.envs import describe
+    from trialogue.exemplars.importer import import_prompts
+    from trialogue.experiments.exemplar_record import as_yaml
+
+    if ":" not in env:
+        describe(env)  # a name that nothing answers to is refused
+    imported = import_prompts(file, env, type=type, keys=key)
+    sys.stdout.write("---\n".join(map(as_yaml, imported.files)))
+    for left, why in imported.left_out.items():
+        print(f"left out: {left} {why}", file=sys.stderr)
 
 
 @exemplars_app.command("record")
@@ -239,6 +331,25 @@ def _run(config: ExperimentConfig, path: Path | None, redo: list[str]) -> None:
             raise typer.Exit(INTERRUPTED) from None
     print_report(load_runs(str(path)), console)
     console.print(f"\nstored in {path}. See: trialogue episodes {path} | trialogue show {path} 1", highlight=False)
+
+
+def _show_download(name: str, done: int, total: int | None) -> None:
+    """One line that is written over at a terminal; elsewhere only its last state, since nobody would watch."""
+    from trialogue.experiments.data import size
+
+    over = done == total
+    if sys.stderr.isatty() or over:
+        print(f"\r{name}: {size(done)} of {size(total)}", end="\n" if over else "", file=sys.stderr, flush=True)
+
+
+def _print_findings(title: str, findings: list[Finding], *, none: str, bad: str) -> None:
+    """A table of findings; exit code 1 when any is bad."""
+    from rich.markup import escape
+
+    marks = {True: "[green]ok[/]", None: f"[yellow]{none}[/]", False: f"[red]{bad}[/]"}
+    _print_table(title, ["", "what", "detail"], [[marks[f.ok], f.name, escape(f.detail)] for f in findings])
+    if any(f.ok is False for f in findings):
+        raise typer.Exit(1)
 
 
 def _print_table(title: str, columns: list[str], rows: list[list[Any]]) -> None:

@@ -29,11 +29,15 @@ class ModelConfig(_Section):
 
 
 class AgentConfig(_Section):
-    """``agent`` is one of ``trialogue agents``; without ``model`` the experiment's own is used."""
+    """``agent`` is one of ``trialogue agents``; without ``model`` the experiment's own is used.
+
+    ``exemplars`` is a file of exemplars to show instead of the bundled ones, as ``trialogue exemplars import`` prints.
+    """
 
     agent: str
     model: ModelConfig | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
+    exemplars: Path | None = None
 
     @field_validator("model", mode="before")
     @classmethod
@@ -124,6 +128,14 @@ def parse_config(data: Mapping[str, Any], source: str = "configuration") -> Expe
         return ExperimentConfig.model_validate(data)
     except ValidationError as error:
         raise UsageError("\n".join([f"{source} is not a valid experiment:", *map(_explain, error.errors())])) from None
+
+
+def parse_settings(overrides: Sequence[str]) -> dict[str, Any]:
+    """``KEY=VALUE`` texts as a mapping, values read as YAML. Raises UsageError."""
+    data: dict[str, Any] = {}
+    for override in overrides:
+        _apply(data, override)
+    return data
 
 
 def _model_by_name(value: Any) -> Any:

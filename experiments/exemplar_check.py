@@ -10,13 +10,16 @@ from trialogue.exemplars.contract import Exemplar
 from trialogue.exemplars.library import ExemplarFile
 
 
-def check_file(file: ExemplarFile) -> Iterator[tuple[Exemplar, list[str]]]:
-    """Every exemplar of ``file`` in each dialect, with what differs ([] when nothing does)."""
+def check_file(file: ExemplarFile) -> Iterator[tuple[Exemplar, list[str] | None]]:
+    """Every exemplar of ``file`` in each dialect, with what differs ([] when nothing does).
+
+    None where it names no task, and so cannot be replayed.
+    """
     for dialect in file.dialects():
         env = make(file.env, **({"dialect": dialect} if dialect else {}))
         try:
             for exemplar in file.told(dialect):
-                yield exemplar, replay(exemplar, env)
+                yield exemplar, replay(exemplar, env) if exemplar.task else None
         finally:
             env.close()
 

@@ -177,7 +177,8 @@ def _wording(own: tuple[str, str], other: tuple[str, str]) -> Wording:
 
 
 def _exemplar_data(entry: ExemplarEntry) -> dict[str, Any]:
-    head = {"id": entry.id, "task": entry.task, "goal": entry.goal, "observation": entry.observation}
+    head = {"id": entry.id} | ({"task": entry.task} if entry.task else {})
+    head |= {"goal": entry.goal, "observation": entry.observation}
     return head | {"steps": [_step_data(step) for step in entry.steps]}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trialogue.errors import UsageError
-from trialogue.experiments.config import ExperimentConfig
+from trialogue.experiments.config import ExperimentConfig, parse_config
 from trialogue.experiments.plan import make_plan
 from trialogue.experiments.store import Store
 
@@ -27,7 +27,9 @@ def open_store(config: ExperimentConfig, path: Path) -> Store:
         plan = make_plan(config)
         return Store.create(path, name=config.name, config=config.record(), runs=plan.runs, episodes=plan.episodes)
     store = Store.resume(path)
-    changes = list(differences(json.loads(store.meta("config")), config.record()))
+    # Read by this version first: a setting that it has gained since, left at its default, is no difference.
+    stored = parse_config(json.loads(store.meta("config")), source=f"the configuration in {path}")
+    changes = list(differences(stored.record(), config.record()))
     if changes:
         store.close()
         raise UsageError(

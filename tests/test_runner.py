@@ -112,6 +112,14 @@ async def test_another_configuration_is_refused_with_the_difference(tmp_path: Pa
     assert path.read_bytes() == before
 
 
+async def test_a_store_made_before_a_setting_existed_is_resumed(tmp_path: Path) -> None:
+    path = tmp_path / "x.sqlite"
+    open_store(configured(), path).close()
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE meta SET value = json_remove(value, '$.trials') WHERE key = 'config'")
+    assert len(await play(configured(), path)) == 30
+
+
 async def test_a_second_writer_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.sqlite"
     with open_store(configured(), path), pytest.raises(UsageError, match="another process"):

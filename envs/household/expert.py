@@ -65,11 +65,17 @@ class Expert:
         self.last = next(self._wishes(), "look")
         return self.last
 
+    def did(self, action: str) -> None:
+        """See :class:`trialogue.envs.contract.Policy`."""
+        self.last = action
+
     def _wishes(self) -> Iterator[str]:
         """Admissible commands that help, best first."""
         held = self.knows.held
         if held is None:
             yield from self._collect()
+        elif kind(held) != self.goal.object:
+            yield from self._put_away(held)
         elif self.goal.lamp:
             yield from self._light()
         elif self.goal.treatment and held not in self.treated:
@@ -90,6 +96,12 @@ class Expert:
     def _take(self, thing: str, place: str) -> Iterator[str]:
         yield from self._if_admissible(f"take {thing} from {place}")
         yield from self._reach(place)
+
+    def _put_away(self, held: str) -> Iterator[str]:
+        """Puts down what somebody else took, here or at the first receptacle where it can be done."""
+        yield from sorted(c for c in self.admissible if c.startswith((f"move {held} to ", f"put {held} in/on ")))
+        for place in self.knows.receptacles:
+            yield from self._reach(place)
 
     def _light(self) -> Iterator[str]:
         for lamp, place in self._seen(self.goal.lamp):

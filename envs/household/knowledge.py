@@ -59,7 +59,8 @@ class Knowledge:
 
     def _look_around(self, observation: str) -> None:
         if opening := _OPENING.search(observation):
-            self.receptacles = tuple(things(opening.group(1)))
+            # Looking again from where one began shows "nothing"; the room has not become empty.
+            self.receptacles = tuple(things(opening.group(1))) or self.receptacles
             self.here = set()
         if facing := _FACING.match(observation):
             self.here = set(re.findall(_THING, facing.group(1)))

@@ -30,10 +30,10 @@ def tuned() -> Iterator[None]:
 
 
 class _Remembering:
-    """A parser that parses each text once; what it returns is only ever read."""
+    """A parser that remembers its last 512 texts (a grammar has some 150); what it returns is only ever read."""
 
     def __init__(self, parser: Any) -> None:
-        self.parse = lru_cache(maxsize=4096)(parser.parse)
+        self.parse = lru_cache(maxsize=512)(parser.parse)
 
 
 @cache
