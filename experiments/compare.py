@@ -64,6 +64,9 @@ def differing_conditions(a: Run, b: Run) -> dict[str, tuple[Any, Any]]:
 def verdict(comparison: Comparison) -> str:
     """The answer in one line."""
     pair, low_high = comparison.pair, comparison.pair.interval
+    if pair.only_a == pair.only_b == 0:
+        # A bootstrap of nothing but ties would give the interval [0, 0], as if no doubt were left.
+        return f"{comparison.a.name} against {comparison.b.name}: the same {pair.n} outcomes, no difference seen"
     real = comparison.p_holm < 0.05
     head = f"{comparison.a.name} against {comparison.b.name}: {100 * pair.difference:+.0f} points"
     interval = f"[{100 * low_high[0]:+.0f}, {100 * low_high[1]:+.0f}]"

@@ -39,10 +39,10 @@ class DataSet:
 
     def folder(self, to: Path | None = None) -> Path:
         """``to``, else the folder that the variable names, else one below ~/.cache."""
-        named = os.environ.get(self.variable)
-        return (
-            to or Path(named or Path.home() / ".cache" / ("" if self.command else "trialogue") / self.name)
-        ).expanduser()
+        cache = Path.home() / ".cache"
+        usual = cache / self.name if self.command else cache / "trialogue" / self.name
+        folder = (to or Path(os.environ.get(self.variable) or usual)).expanduser()
+        return folder.parent if folder.is_file() else folder
 
     def missing(self, folder: Path) -> list[str]:
         """What is not in ``folder`` yet, or not known to be complete."""
@@ -55,7 +55,8 @@ class DataSet:
         missing = self.missing(folder)
         if missing:
             return f"not in {folder}" if len(missing) == len(self.files) else f"{folder} lacks {', '.join(missing)}"
-        found = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
+        places = [folder / file.name for file in self.files]
+        found = sum(place.stat().st_size for place in places if place.is_file())
         return f"{folder} ({size(found)})" if found else str(folder)
 
     def by_hand(self, folder: Path) -> str:

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from trialogue import __version__
+from trialogue.experiments.data import SETS, DataSet
 
 CORE = ("gymnasium", "textworld", "alfworld", "openai", "numpy", "scipy", "pydantic", "typer", "rich", "PyYAML")
 
@@ -32,6 +33,7 @@ def examine() -> list[Finding]:
         *(_package(name) for name in CORE),
         *_embedded_model(),
         _alfworld_data(),
+        *(_data_set(known) for known in SETS if known.name != "alfworld"),
         _key("OPENAI_API_KEY"),
     ]
 
@@ -64,6 +66,12 @@ def _alfworld_data() -> Finding:
     if not splits:
         return Finding("ALFWorld games", False, f"looked for {root}/SPLIT/**/game.tw-pddl, found none")
     return Finding("ALFWorld games", True, f"{root}: " + ", ".join(f"{k} {n} files" for k, n in splits.items()))
+
+
+def _data_set(known: DataSet) -> Finding:
+    there = not known.missing(known.folder())
+    hint = "" if there else f"; `trialogue data {known.name}` fetches it or says how, {known.variable} names the folder"
+    return Finding(known.title, True if there else None, known.state() + hint)
 
 
 def _key(name: str) -> Finding:

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from trialogue.agents import make_agent
+from trialogue.agents.models import make_model
 from trialogue.errors import UsageError
 from trialogue.experiments.config import ExperimentConfig, parse_config
 from trialogue.experiments.plan import make_plan
+from trialogue.experiments.runner import model_of
 from trialogue.experiments.store import Store
 
 
@@ -24,6 +27,7 @@ def open_store(config: ExperimentConfig, path: Path) -> Store:
     process holds it.
     """
     if not path.exists():
+        rehearse(config)
         plan = make_plan(config)
         return Store.create(path, name=config.name, config=config.record(), runs=plan.runs, episodes=plan.episodes)
     store = Store.resume(path)
@@ -42,6 +46,17 @@ def open_store(config: ExperimentConfig, path: Path) -> Store:
             )
         )
     return store
+
+
+def rehearse(config: ExperimentConfig) -> None:
+    """Makes every agent with its model once, so that a wrong name or setting is told before anything is written.
+
+    Raises UsageError, UnknownName, MissingExtra, DataError. Nothing is started: models do that at their first request.
+    """
+    for agent in config.agents.values():
+        model = model_of(config, agent)
+        made = None if model is None else make_model(model.name, **model.settings)
+        make_agent(agent.agent, model=made, settings=agent.settings)
 
 
 def differences(stored: Any, wanted: Any, where: str = "") -> Iterator[str]:

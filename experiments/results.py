@@ -84,7 +84,7 @@ def load_runs(spec: str) -> list[Run]:
         return runs
     chosen = [run for run in runs if name in (run.name, run.agent)]
     if not chosen:
-        raise UnknownName("run", name, [run.name for run in runs])
+        raise UnknownName("run", name, {known for run in runs for known in (run.name, run.agent)})
     return chosen
 
 

@@ -86,7 +86,7 @@ def print_episodes(store: Store, run: str | None, console: Console) -> None:
         table.add_column(name, overflow="fold")
     rows = [row for row in store.episodes() if run in (None, row["run_name"], row["agent"])]
     if not rows:
-        raise UnknownName("run", str(run), [row["name"] for row in store.runs()])
+        raise UnknownName("run", str(run), {row[key] for row in store.runs() for key in ("name", "agent")})
     for row in rows:
         counts = [str(row[key] or 0) for key in ("steps", "thoughts_count", "invalid")]
         style = "green" if row["won"] else None

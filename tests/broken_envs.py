@@ -265,7 +265,7 @@ class OtherProcess(Stairs):
 class BadExpert(Stairs):
     class game(StairsGame):
         def expert(self) -> Policy:
-            return Climber("go up" if self.height == 4 else "go down")
+            return Climber("go up" if self.height == 2 else "go down")
 
 
 class Formats(Stairs):

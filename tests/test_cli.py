@@ -33,6 +33,7 @@ def trialogue(*arguments: str, cwd: Path, **env: str) -> subprocess.CompletedPro
         capture_output=True,
         text=True,
         encoding="utf-8",
+        errors="replace",
     )
 
 
@@ -109,7 +110,13 @@ def test_ctrl_c_keeps_what_has_finished(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(EXPERIMENT.replace("toy:walk", "runner_models:slow_walk"), encoding="utf-8")
     command = [sys.executable, "-m", "trialogue.experiments.cli", "run", "x.yaml", "--set", "concurrency=2"]
     process = subprocess.Popen(
-        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(HERE)}, stdout=subprocess.PIPE, text=True
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(HERE)},
+        stdout=subprocess.PIPE,
+        text=True,
+        # A shell starts background jobs with the signal ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     wait_until_ended(tmp_path, 4)
     process.send_signal(signal.SIGINT)
@@ -159,6 +166,6 @@ def test_quickstart_can_be_copied_and_is_an_experiment_like_any_other(tmp_path: 
 
 @pytest.mark.parametrize(("command", "word"), [("envs", "household"), ("agents", "react"), ("doctor", "trialogue")])
 def test_listings(tmp_path: Path, command: str, word: str) -> None:
-    result = trialogue(command, cwd=tmp_path)
-    assert result.returncode == 0
+    result = trialogue(command, cwd=tmp_path, ALFWORLD_DATA="")
+    assert result.returncode == 0, result.stdout
     assert word in result.stdout

@@ -151,7 +151,14 @@ asyncio.run(main())
 @embedded
 @pytest.mark.parametrize(("how", "code"), [("leave", 0), ("interrupt", -signal.SIGINT)])
 def test_leaving_without_close_does_not_hang(how: str, code: int) -> None:
-    done = subprocess.run([sys.executable, "-c", LEAVING, how], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", LEAVING, how],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        # A shell starts background jobs with the signal ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     assert done.returncode in (code, 128 + abs(code) if code else 0), done.stderr
     assert done.stdout == ""
     assert ("KeyboardInterrupt" in done.stderr) == (how == "interrupt")

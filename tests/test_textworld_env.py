@@ -24,7 +24,7 @@ from trialogue.errors import DataError, EnvError, UnknownName, UsageError
 COINS = "generated_train/coin_collector/l5-s0"
 SIMPLE = "generated_train/simple/l1-s7"
 OF_EACH_KIND = (COINS, "generated_train/treasure_hunter/l4-s1", "generated_train/cooking/l2-s2", SIMPLE)
-TO_THE_APPLE = 6  # commands of SIMPLE's walkthrough after which the apple is held
+TO_THE_APPLE = 7  # commands of SIMPLE's walkthrough after which the apple is held
 
 
 @pytest.fixture(scope="module")

@@ -85,8 +85,9 @@ def test_the_answer_is_told_nowhere(env: TextEnv) -> None:
 def test_questions_are_the_same_again_and_differ_by_seed() -> None:
     first = build(Recipe("generated_train", "purchase", 4))
     assert first == build(Recipe("generated_train", "purchase", 4))
-    texts = {build(Recipe.parse(task.id)).text for task in questions.tasks("generated_train", 200)}
-    assert len(texts) == 200
+    # Two seeds may ask in the same words, then of other tables.
+    asked = {repr(build(Recipe.parse(task.id))) for task in questions.tasks("generated_train", 200)}
+    assert len(asked) == 200
 
 
 @pytest.mark.parametrize("type", TYPES)
@@ -188,7 +189,7 @@ def test_replies_in_every_notation_reach_the_environment(env: TextEnv) -> None:
         'Action: lookup\nAction Input: {"table": "trains", "row": "Aldby-Grimsey", "column": "minutes"}',
         '{"name": "lookup", "arguments": {"table": "trains", "row": "Aldby-Grimsey", "column": "minutes"}}',
     ):
-        action = read_reply(reply, language).action
+        action = read_reply(reply, language=language).action
         assert action is not None
         assert env.step(action)[0] == "64"
 

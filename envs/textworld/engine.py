@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trialogue.envs.textworld import replies
-from trialogue.envs.textworld.maker import LOCK
+from trialogue.envs.textworld.maker import engine_at_work
 from trialogue.errors import DataError, EnvError
 
 _CHANCE = 1  # the interpreter's seed: games that roll dice roll the same ones in every episode
@@ -51,12 +51,12 @@ class Engine:
             won=True,
             lost=True,
         )
-        with LOCK:
+        with engine_at_work():
             try:
                 self._env = textworld.start(str(story), asked)
             except Exception as error:  # whatever a foreign .json makes the reader raise
                 raise DataError(f"{story}: not a readable game: {type(error).__name__}: {error}") from error
-            self._env.unwrapped.seed(_CHANCE)
+            getattr(self._env, "unwrapped", self._env).seed(_CHANCE)  # a foreign game's comes without wrappers
         self.goal = ""
         self.templates: tuple[str, ...] = ()
 

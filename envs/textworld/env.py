@@ -207,7 +207,8 @@ class _Episode:
             return
         self.moment = self.engine.step(command)
         self.observation = self.moment.text
-        if not self.moment.done:
+        # A listed command counts as accepted, even where the game answers that something is missing (prepare meal).
+        if not (self.moment.done or self.in_admissible):
             self.reason = self._refusal(command)
 
     def explain(self, command: str) -> str:

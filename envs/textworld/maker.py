@@ -11,6 +11,7 @@ import os
 import subprocess
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -22,6 +23,16 @@ from trialogue.envs.textworld.recipes import Recipe
 from trialogue.errors import DataError, EnvError
 
 LOCK = threading.RLock()
+
+
+@contextmanager
+def engine_at_work() -> Iterator[None]:
+    """One thread at a time, and without jericho's warning that it does not know the game: TextWorld does."""
+    with LOCK, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*is not fully supported")
+        yield
+
+
 """TextWorld's generators and parsers hold global state; whoever makes or loads a game holds this lock."""
 
 _REVISION = 1  # raised when the same recipe should give another game than before
@@ -54,7 +65,7 @@ def _key(recipe: Recipe) -> str:
 def _kept(folder: Path, make: Callable[[], Any]) -> Path:
     story = folder / "game.z8"
     if not story.is_file():
-        with LOCK:
+        with engine_at_work():
             _make_into(folder, make())
     return story
 

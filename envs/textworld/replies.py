@@ -31,7 +31,7 @@ def opening(text: str, goal: str) -> str:
     """The first text without TextWorld's banner and without the goal, which is told apart."""
     _, found, rest = text.partition(goal) if goal else ("", "", "")
     if not found:
-        rest = "\n".join(line for line in text.split("\n") if "$$" not in line and "____" not in line)
+        rest = "\n".join(line for line in text.split("\n") if "$$" not in line and "___" not in line)
     return tidy(rest)
 
 

@@ -146,10 +146,10 @@ def _tokens(text: str) -> list[str]:
     text = text.rstrip()
     while at < len(text):
         match = _TOKEN.match(text, at)
-        if match is None:
+        if match is None or (match[1].isalpha() and match[1] not in _FUNCTIONS):
+            found = text[at:].lstrip()[:20] if match is None else match[1]
             raise _Unreadable(
-                f"not an expression at {echo(text[at:].lstrip()[:20])}; numbers, + - * / // % ^ ( ) and "
-                f"{', '.join(_FUNCTIONS)} are known"
+                f"not an expression at {echo(found)}; numbers, + - * / // % ^ ( ) and {', '.join(_FUNCTIONS)} are known"
             )
         tokens.append(match[1])
         at = match.end()
