@@ -10,6 +10,7 @@ from typing import Any
 from trialogue.agents import make_agent
 from trialogue.agents.models import make_model
 from trialogue.errors import UsageError
+from trialogue.exemplars import exemplars_in
 from trialogue.experiments.config import ExperimentConfig, parse_config
 from trialogue.experiments.plan import make_plan
 from trialogue.experiments.runner import model_of
@@ -56,7 +57,8 @@ def rehearse(config: ExperimentConfig) -> None:
     for agent in config.agents.values():
         model = model_of(config, agent)
         made = None if model is None else make_model(model.name, **model.settings)
-        make_agent(agent.agent, model=made, settings=agent.settings)
+        lookup = None if agent.exemplars is None else exemplars_in(agent.exemplars)
+        make_agent(agent.agent, model=made, settings=agent.settings, exemplars_for=lookup)
 
 
 def differences(stored: Any, wanted: Any, where: str = "") -> Iterator[str]:

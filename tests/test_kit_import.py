@@ -222,6 +222,13 @@ def test_a_file_that_does_not_serve_stops_the_run_at_once(tmp_path: Path, change
     assert "Traceback" not in done.stderr
 
 
+def test_a_file_that_is_not_there_is_told_before_anything_is_written(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(EXPERIMENT, encoding="utf-8")
+    done = trialogue("run", "x.yaml", "--set", "agents.react.exemplars=nowhere.yaml", cwd=tmp_path)
+    assert (done.returncode, "expected a file of exemplars at nowhere.yaml" in done.stderr) == (1, True)
+    assert not list(tmp_path.glob("runs/*"))
+
+
 # The published files
 
 

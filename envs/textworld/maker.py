@@ -23,6 +23,11 @@ from trialogue.envs.textworld.recipes import Recipe
 from trialogue.errors import DataError, EnvError
 
 LOCK = threading.RLock()
+"""TextWorld's generators and parsers hold global state; whoever makes or loads a game holds this lock."""
+
+_REVISION = 1  # raised when the same recipe should give another game than before
+_PATIENCE = 300  # seconds for one run of a compiler
+_STEP = 7919  # between the seeds that are tried when the first gives no game
 
 
 @contextmanager
@@ -31,13 +36,6 @@ def engine_at_work() -> Iterator[None]:
     with LOCK, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*is not fully supported")
         yield
-
-
-"""TextWorld's generators and parsers hold global state; whoever makes or loads a game holds this lock."""
-
-_REVISION = 1  # raised when the same recipe should give another game than before
-_PATIENCE = 300  # seconds for one run of a compiler
-_STEP = 7919  # between the seeds that are tried when the first gives no game
 
 
 def generated(recipe: Recipe, cache: Path) -> Path:
