@@ -89,7 +89,8 @@ class Engine:
 
     def _call(self, what: str, *arguments: str) -> Any:
         try:
-            return getattr(self._env, what)(*arguments)
+            with engine_at_work():
+                return getattr(self._env, what)(*arguments)
         except Exception as error:
             doing = " ".join((what, *arguments))[:80]
             raise EnvError(f"{self.story}: {type(error).__name__} on {doing!r}: {error}") from error

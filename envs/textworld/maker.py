@@ -23,7 +23,7 @@ from trialogue.envs.textworld.recipes import Recipe
 from trialogue.errors import DataError, EnvError
 
 LOCK = threading.RLock()
-"""TextWorld's generators and parsers hold global state; whoever makes or loads a game holds this lock."""
+"""TextWorld's generators and parsers hold global state; whoever makes, loads or plays a game holds this lock."""
 
 _REVISION = 1  # raised when the same recipe should give another game than before
 _PATIENCE = 300  # seconds for one run of a compiler
@@ -32,9 +32,9 @@ _STEP = 7919  # between the seeds that are tried when the first gives no game
 
 @contextmanager
 def engine_at_work() -> Iterator[None]:
-    """One thread at a time, and without jericho's warning that it does not know the game: TextWorld does."""
+    """One thread at a time, and without jericho's warnings that it does not know the game: TextWorld does."""
     with LOCK, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*is not fully supported")
+        warnings.filterwarnings("ignore", message=".*is not fully supported|.*in an unsupported game")
         yield
 
 
