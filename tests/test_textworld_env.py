@@ -385,6 +385,7 @@ def test_texts_are_tidied() -> None:
         + "-= Attic =-0/1\nWould you like to RESTART, ..."
     )
     assert replies.tidy(text) == "You win.\n\n*** The End ***"
+    assert replies.tidy("You scored 3 out of a possible 4, in 9 turn(s).") == "You scored 3 out of a possible 4."
     assert (
         replies.opening("  ___ $$ \n\nFind the coin. \n\n-= Attic =-\nDark.\n", "Find the coin.")
         == "-= Attic =-\nDark."

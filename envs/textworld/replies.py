@@ -11,6 +11,7 @@ import re
 LONGEST = 190  # bytes; the interpreter cuts a longer line at 198
 _TRACED = re.compile(r"^\[(?!\()(.+) - succeeded\]\s*$", re.MULTILINE)
 _STATUS = re.compile(r"^>?\s{20,}\S.*\d+/\d+\s*$", re.MULTILINE)  # the status line, drawn among the text
+_TURNS = re.compile(r", in \d+ turns?(?:\(s\))?\.")  # refused commands are turns to some games, not to others
 _AFTER_THE_END = "Would you like to RESTART"
 _TO_THE_INTERPRETER = {
     *("quit", "q", "restart", "save", "restore", "undo", "oops", "verify", "version"),
@@ -36,8 +37,8 @@ def opening(text: str, goal: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """Without what only the screen needs: prompts, status lines, centring, empty lines, the question after the end."""
-    text = _STATUS.sub("", text.partition(_AFTER_THE_END)[0])
+    """Without what only the screen needs (prompts, status lines, centring, the last question), and turn counts."""
+    text = _TURNS.sub(".", _STATUS.sub("", text.partition(_AFTER_THE_END)[0]))
     lines = [line.rstrip() for line in text.split("\n")]
     lines = [line.lstrip() if line.lstrip().startswith("***") else line for line in lines if line != ">"]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
