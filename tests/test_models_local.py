@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from trialogue.agents.models import Constraint, Message, Reply, Request, make_model
+from trialogue.agents.models import Constraint, Message, Reply, Request, Tool, ToolCall, make_model
 from trialogue.agents.models.contract import Model
 from trialogue.agents.models.weights import sha256_of
 from trialogue.errors import ContextOverflow, DataError, MissingExtra, ModelError, UnknownName, UsageError
@@ -103,6 +103,27 @@ async def test_chat_uses_the_template_of_the_model() -> None:
     chat = await once("local:smollm2-135m", asked, api="chat")
     text = await once("local:smollm2-135m", f"{written}<|im_start|>assistant\n")
     assert (chat.text, chat.usage) == (text.text, text.usage)
+
+
+@embedded
+async def test_tools_can_be_offered_in_chat() -> None:
+    tools = (Tool("go_to", "go to {receptacle}", ("receptacle",)), Tool("look", "look", ()))
+    call = ToolCall("call_1", "look", "{}")
+    asked = (
+        Message("user", "You see a desk 1."),
+        Message("assistant", "", (call,)),
+        Message("tool", "On it: a mug.", call_id="call_1"),
+    )
+    model = make_model("local:smollm2-135m", api="chat", parallel=1, context=512, threads=1)
+    assert model.can_call_tools
+    replies = [await model.generate(Request(asked[:end], tools=tools, max_tokens=12)) for end in (1, 3)]
+    assert all(reply.text or reply.calls for reply in replies)
+    await model.close()
+    text = make_model("local:smollm2-135m", parallel=1, context=512, threads=1)
+    assert not text.can_call_tools
+    with pytest.raises(UsageError, match='only api "chat"'):
+        await text.generate(Request(PROMPT, tools=tools))
+    await text.close()
 
 
 @embedded

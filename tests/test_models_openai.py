@@ -14,7 +14,17 @@ from typing import Any
 
 import pytest
 
-from trialogue.agents.models import Constraint, Message, Reply, Request, make_model
+from trialogue.agents.models import (
+    Constraint,
+    Message,
+    Reply,
+    Request,
+    Tape,
+    Tool,
+    ToolCall,
+    make_model,
+    request_hash,
+)
 from trialogue.errors import ContextOverflow, ModelError, UnknownName, UsageError
 
 KEY = "sk-very-secret-0123456789"
@@ -503,3 +513,87 @@ def test_one_model_serves_several_event_loops(endpoint: FakeEndpoint) -> None:
     endpoint.answers = [said("look")]
     model = make_model("openai:m", base_url=endpoint.root + "/v1", api_key_env="TEST_KEY")
     assert [asyncio.run(model.generate(chat())).text for _ in range(2)] == ["look", "look"]
+
+
+TOOLS = (Tool("go_to", "go to {receptacle}", ("receptacle",)), Tool("look", "look", ()))
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_native_calls_go_there_and_back(endpoint: FakeEndpoint, stream: bool) -> None:
+    call = {"id": "c9", "type": "function", "function": {"name": "go_to", "arguments": '{"receptacle": "desk 1"}'}}
+    chunks = [
+        {"choices": [{"delta": {"content": None, "tool_calls": [{"index": 0, **call}]}}]},
+        {"choices": [{"delta": {}, "finish_reason": "tool_calls"}]},
+    ]
+    whole = said(None, "tool_calls", message={"tool_calls": [call]})
+    asked = chat(tools=TOOLS)
+    reply = await ask(endpoint, asked, streamed(*chunks) if stream else whole, stream=stream)
+    assert (reply.text, reply.finish_reason) == ("", "tool_calls")
+    assert reply.calls == (ToolCall("c9", "go_to", '{"receptacle": "desk 1"}'),)
+    assert [tool["function"]["name"] for tool in endpoint.bodies[0]["tools"]] == ["go_to", "look"]
+    answered = (*asked.prompt, Message("assistant", "", reply.calls), Message("tool", "a mug 1", call_id="c9"))
+    await ask(endpoint, Request(answered, tools=TOOLS), said("done"))
+    assert endpoint.bodies[1]["messages"][1:] == [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "content": "a mug 1", "tool_call_id": "c9"},
+    ]
+
+
+TOOL_REFUSALS = [
+    (400, "registry.example/library/phi does not support tools"),
+    (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+    (500, "tools param requires --jinja flag"),
+    (404, "No endpoints found that support tool use"),
+    (422, "tools: Extra inputs are not permitted"),
+]
+
+
+@pytest.mark.parametrize(("status", "message"), TOOL_REFUSALS, ids=[str(status) for status, _ in TOOL_REFUSALS])
+async def test_a_refusal_of_tools_is_told_as_such_after_one_call(
+    endpoint: FakeEndpoint, status: int, message: str
+) -> None:
+    with pytest.raises(ModelError, match=r"no native tool calls here: .*notation: json") as caught:
+        await ask(endpoint, chat(tools=TOOLS), failed(status, message=message))
+    assert (caught.value.kind, message in str(caught.value)) == ("bad_request", True)
+    assert len(endpoint.bodies) == 1
+
+
+async def test_other_failures_of_requests_with_tools_are_what_they_are(endpoint: FakeEndpoint) -> None:
+    reply = await ask(endpoint, chat(tools=TOOLS), failed(500, message="internal error"), said("look"))
+    assert (reply.text, reply.retries) == ("look", 1)
+    with pytest.raises(ContextOverflow):
+        await ask(endpoint, chat(tools=TOOLS), failed(400, message="tools use tokens: prompt is too long"))
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["in turn", "together"])
+async def test_samples_of_one_prompt_replay_without_a_call(endpoint: FakeEndpoint, together: bool) -> None:  # SC-03
+    in_turn = "abaca"
+
+    def answer(body: dict[str, Any]) -> Answer:
+        time.sleep(0.02 * (5 - body["seed"]) if together else 0)  # the first sample comes last
+        return said(in_turn[body["seed"]])
+
+    endpoint.answers = [answer]
+    stored: dict[int, tuple[str, Reply]] = {}
+    requests = [chat(temperature=0.7, seed=seed) for seed in range(5)]
+
+    async def samples() -> str:
+        model = make_model("openai:m", base_url=endpoint.root + "/v1", api_key_env="TEST_KEY")
+        tape = Tape(
+            dict(stored),
+            on_new=lambda number, request, reply: stored.update({number: (request_hash(request), reply)}),
+            on_reply=lambda *_: None,
+            on_stale=lambda number: pytest.fail(f"call {number} is stale"),
+        )
+        recorded = tape.recorded(model)
+        replies = (
+            await asyncio.gather(*map(recorded.generate, requests))
+            if together
+            else [await recorded.generate(request) for request in requests]
+        )
+        await model.close()
+        return "".join(reply.text for reply in replies)
+
+    assert [await samples(), await samples()] == [in_turn, in_turn]
+    assert len(endpoint.bodies) == 5
+    assert {body["temperature"] for body in endpoint.bodies} == {0.7}

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from trialogue.agents.models import (
     Constraint,
     Message,
-    ReplayingModel,
     Reply,
     Request,
     ScriptedModel,
+    Tool,
+    ToolCall,
     Usage,
     describe_models,
     make_model,
@@ -90,6 +91,16 @@ async def test_constraints_are_enforced_and_need_permission() -> None:
         await model.generate(Request("a", constraint=Constraint(())))
 
 
+async def test_scripted_calls_come_as_they_are() -> None:
+    call = ToolCall("call_1", "look", "{}")
+    model = ScriptedModel([Reply("", "tool_calls", calls=(call,))], style="chat", can_call_tools=True)
+    asked = Request((Message("user", "?"),), tools=(Tool("look", "look", ()),))
+    assert (await model.generate(asked)).calls == (call,)
+    assert model.conditions()["can_call_tools"] is True
+    with pytest.raises(UsageError, match="tool calls need style 'chat'"):
+        ScriptedModel([], can_call_tools=True)
+
+
 async def test_the_wrong_kind_of_prompt_is_refused() -> None:
     with pytest.raises(UsageError, match="style 'chat'; got str as its prompt"):
         await ScriptedModel(["x"], style="chat").generate(Request("a"))
@@ -115,8 +126,8 @@ def test_a_script_that_is_not_there(name: str, words: str) -> None:
 
 
 def test_every_provider_is_listed_with_settings() -> None:
-    assert [info.name.partition(":")[0] for info in describe_models()] == ["openai", "local", "scripted"]
-    assert all(info.settings and info.summary for info in describe_models())
+    assert [info.name.partition(":")[0] for info in describe_models()] == ["openai", "local", "scripted", "human"]
+    assert all(info.summary for info in describe_models())
 
 
 def test_importing_models_is_light() -> None:
@@ -125,67 +136,20 @@ def test_importing_models_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
-async def test_stored_replies_come_first_and_new_ones_are_stored_before_use() -> None:
-    inner = ScriptedModel(["third", "fourth"])
-    told: list[tuple[int, str, str]] = []
-    used: list[tuple[int, str]] = []
-    stored = [(request_hash(Request("p0")), Reply("first", cost=0.5)), (request_hash(Request("p1")), Reply("second"))]
-    model = ReplayingModel(
-        inner,
-        stored,
-        on_new=lambda i, request, reply: told.append((i, str(request.prompt), reply.text)),
-        on_reply=lambda i, reply: used.append((i, reply.text)),
-        on_stale=lambda i: told.append((i, "stale", "")),
-    )
-    texts = [(await model.generate(Request(f"p{n}"))).text for n in range(4)]
-    assert texts == ["first", "second", "third", "fourth"]
-    assert told == [(2, "p2", "third"), (3, "p3", "fourth")]
-    assert used == list(enumerate(texts))
-    assert len(inner.requests) == 2
-    assert (model.name, model.style, model.can_constrain) == (inner.name, inner.style, inner.can_constrain)
-    assert model.conditions() == inner.conditions()
-    await model.close()
-
-
-async def test_a_reply_that_cannot_be_stored_is_not_used() -> None:
-    used: list[int] = []
-
-    def full(index: int, request: Request, reply: Reply) -> None:
-        raise OSError("disk full")
-
-    model = ReplayingModel(
-        ScriptedModel(["x"]), [], on_new=full, on_reply=lambda i, _: used.append(i), on_stale=used.append
-    )
-    with pytest.raises(OSError, match="disk full"):
-        await model.generate(Request("a"))
-    assert used == []
-
-
-async def test_stored_replies_are_for_the_requests_that_they_answered() -> None:
-    stored = [(request_hash(Request(prompt)), Reply(f"stored {prompt}")) for prompt in ("a", "b", "c")]
-    stale: list[int] = []
-    new: list[int] = []
-    model = ReplayingModel(
-        ScriptedModel(["new 1", "new 2"]),
-        stored,
-        on_new=lambda i, *_: new.append(i),
-        on_reply=lambda *_: None,
-        on_stale=stale.append,
-    )
-    requests = [Request("a"), Request("b", temperature=0.5), Request("c")]
-    assert [(await model.generate(request)).text for request in requests] == ["stored a", "new 1", "new 2"]
-    assert (stale, new) == ([1], [1, 2])
-
-
 TEXTS = st.text(max_size=20)
+CALLS = st.lists(st.builds(ToolCall, TEXTS, TEXTS, TEXTS), max_size=2).map(tuple)
+MESSAGES = st.builds(
+    Message, st.sampled_from(["system", "user", "assistant", "tool"]), TEXTS, CALLS, st.just("") | TEXTS
+)
 REQUESTS = st.builds(
     Request,
-    prompt=TEXTS | st.lists(st.builds(Message, st.sampled_from(["system", "user"]), TEXTS), max_size=3).map(tuple),
+    prompt=TEXTS | st.lists(MESSAGES, max_size=3).map(tuple),
     stop=st.lists(TEXTS, max_size=2).map(tuple),
     max_tokens=st.integers(1, 500),
     temperature=st.floats(0, 2),
     seed=st.none() | st.integers(0, 2**31),
     constraint=st.none() | st.builds(Constraint, st.lists(TEXTS, max_size=2).map(tuple), st.none() | TEXTS),
+    tools=st.lists(st.builds(Tool, TEXTS, TEXTS, st.lists(TEXTS, max_size=2).map(tuple)), max_size=2).map(tuple),
 )
 
 

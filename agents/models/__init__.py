@@ -1,8 +1,19 @@
 """Models: what an agent asks. The contract is in :mod:`trialogue.agents.models.contract`."""
 
-from trialogue.agents.models.contract import Constraint, FinishReason, Message, Model, Reply, Request, Role, Usage
+from trialogue.agents.models.contract import (
+    Constraint,
+    FinishReason,
+    Message,
+    Model,
+    Reply,
+    Request,
+    Role,
+    Tool,
+    ToolCall,
+    Usage,
+)
 from trialogue.agents.models.registry import ModelInfo, describe_models, make_model
-from trialogue.agents.models.replay import ReplayingModel, request_hash
+from trialogue.agents.models.replay import Tape, request_hash
 from trialogue.agents.models.scripted import ScriptedModel
 
 __all__ = [
@@ -11,11 +22,13 @@ __all__ = [
     "Message",
     "Model",
     "ModelInfo",
-    "ReplayingModel",
     "Reply",
     "Request",
     "Role",
     "ScriptedModel",
+    "Tape",
+    "Tool",
+    "ToolCall",
     "Usage",
     "describe_models",
     "make_model",

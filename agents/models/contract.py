@@ -10,16 +10,37 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-Role = Literal["system", "user", "assistant"]
-FinishReason = Literal["stop", "length", "content_filter", "tool_calls", "other"]
+Role = Literal["system", "user", "assistant", "tool"]
+FinishReason = Literal["stop", "length", "content_filter", "tool_calls", "overflow", "other"]
+"""Why a reply ended. "overflow" is no reply, but the record that the prompt did not fit the model's window."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A function offered for native tool calls; every parameter is required and a string."""
+
+    name: str
+    description: str
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """One native tool call. ``arguments`` is the JSON text as the model wrote it, valid or not."""
+
+    id: str
+    name: str
+    arguments: str
 
 
 @dataclass(frozen=True)
 class Message:
-    """One chat message."""
+    """One chat message. ``calls`` are those of an assistant; ``call_id`` says which call a "tool" message answers."""
 
     role: Role
     content: str
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
 
 
 @dataclass(frozen=True)
@@ -38,7 +59,8 @@ class Constraint:
 class Request:
     """One call. ``prompt`` is text (completions) or messages (chat); ``max_tokens`` bounds the reply in tokens.
 
-    Stops made of line breaks alone are not used in chat: chat replies often open with a line break.
+    Stops made of line breaks alone are not used in chat: chat replies often open with a line break. ``tools`` are
+    offered for native calls (chat only).
     """
 
     prompt: str | tuple[Message, ...]
@@ -47,6 +69,7 @@ class Request:
     temperature: float = 0.0
     seed: int | None = None
     constraint: Constraint | None = None
+    tools: tuple[Tool, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,6 +91,7 @@ class Reply:
     cost: float | None = None
     retries: int = 0
     seconds: float = 0.0
+    calls: tuple[ToolCall, ...] = ()
 
 
 class Model(Protocol):
@@ -86,6 +110,11 @@ class Model(Protocol):
     @property
     def can_constrain(self) -> bool:
         """Whether ``Request.constraint`` is enforced; a request with one is refused (UsageError) otherwise."""
+        ...
+
+    @property
+    def can_call_tools(self) -> bool:
+        """Whether ``Request.tools`` can be offered; a request with some is refused (UsageError) otherwise."""
         ...
 
     async def generate(self, request: Request) -> Reply:

@@ -44,8 +44,13 @@ class _Detail:
     text: str = ""
 
 
-def failure_of_status(status: int, body: str, url: str, headers: Mapping[str, str]) -> Failure:
-    """Classifies an HTTP answer of status 400 or more. ``headers`` is a case-insensitive mapping, or in lower case."""
+def failure_of_status(
+    status: int, body: str, url: str, headers: Mapping[str, str], *, with_tools: bool = False
+) -> Failure:
+    """Classifies an HTTP answer of status 400 or more. ``headers`` is a case-insensitive mapping, or in lower case.
+
+    ``with_tools`` says that tools were offered, which many servers and models refuse.
+    """
     detail = _read_detail(body)
     said = f"HTTP {status} from {url}: {_shorten(detail.text) or '(empty answer)'}"
     if status not in (401, 403, 429) and _is_overflow(detail):
@@ -54,6 +59,8 @@ def failure_of_status(status: int, body: str, url: str, headers: Mapping[str, st
         return Failure("quota", f"the account's quota is used up; waiting will not help. {said}")
     if status == 429:
         return Failure("rate_limit", said, retry=True, wait_s=retry_after(headers))
+    if with_tools and status in _TOOL_STATUSES and (_TOOL_WORDS.search(detail.text) or detail.param == "tools"):
+        return Failure("bad_request", f"no native tool calls here: {_WITHOUT_TOOLS}. {said}")
     if status in (401, 403):
         return Failure("auth", f"the endpoint refused the API key. {said}")
     if status == 404:
@@ -93,6 +100,16 @@ _REFUSAL_WORDS = re.compile(
     r"unsupported|not support|unrecogni[sz]ed|unknown|unexpected|not permitted|not allowed|deprecated|no longer",
     re.IGNORECASE,
 )
+
+_TOOL_STATUSES = {400, 404, 422, 500, 501}
+
+_TOOL_WORDS = re.compile(
+    r"\btools? (param|choice|use|call)|\btool_(choice|calls)\b|function calling"
+    r"|(support|permit|recogni[sz]e).{0,40}\btools?\b|\btools?\b.{0,40}(support|permit|recogni[sz]e)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+_WITHOUT_TOOLS = "switch them on at the server, or have calls written as text (an agent's notation: json)"
 
 _REFUSAL_CODES = {"unsupported_parameter", "unsupported_value", "unknown_parameter"}
 

@@ -100,6 +100,7 @@ def _parameters(weights: Path, adapter: Path | None, alias: str, key: str, setti
     params.verbosity = -1
     params.warmup = False
     params.ui = False
+    params.use_jinja = True  # chat templates that offer tools are written in it
     params.endpoint_slots = False
     params.n_parallel = settings.parallel
     params.n_ctx = settings.context * settings.parallel  # llama.cpp's figure is for all slots together

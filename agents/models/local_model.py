@@ -50,6 +50,10 @@ class LocalModel:
     def can_constrain(self) -> bool:
         return True
 
+    @property
+    def can_call_tools(self) -> bool:
+        return self._settings.api == "chat"
+
     async def generate(self, request: Request) -> Reply:
         async with self._places.get():
             client = await self._running()

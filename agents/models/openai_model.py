@@ -70,6 +70,10 @@ class OpenAIModel:
     def can_constrain(self) -> bool:
         return self._settings.constraint is not None
 
+    @property
+    def can_call_tools(self) -> bool:
+        return self._settings.api == "chat"
+
     async def generate(self, request: Request) -> Reply:
         """``Reply.retries`` counts calls after failures that may pass, not those that taught a refused parameter."""
         body = self._body(request)
@@ -113,6 +117,8 @@ class OpenAIModel:
         return AsyncOpenAI(api_key=self._key, base_url=self._base_url, max_retries=0, timeout=self._settings.timeout_s)
 
     def _body(self, request: Request) -> dict[str, object]:
+        if request.tools and not self.can_call_tools:
+            raise UsageError(f'{self._name} was offered tools, which only api "chat" can call')
         body = body_of(request, self._model, self._settings.api)
         if self._settings.stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
@@ -146,7 +152,7 @@ class OpenAIModel:
             where = f"from {_without_user(self._base_url or 'the endpoint')}"
             return Failure("timeout", f"no answer {where} within {self._settings.timeout_s:g} s", retry=True)
         except openai.APIStatusError as error:
-            return self._failure_of(error)
+            return self._failure_of(error, with_tools="tools" in sent)
         except openai.APIConnectionError as error:
             where = _without_user(str(error.request.url))
             return Failure(
@@ -175,9 +181,9 @@ class OpenAIModel:
                 self._served.add(answer["model"])
         return read_reply(answer)
 
-    def _failure_of(self, error: APIStatusError) -> Failure:
-        url = _without_user(str(error.request.url))
-        failure = failure_of_status(error.status_code, error.response.text, url, error.response.headers)
+    def _failure_of(self, error: APIStatusError, *, with_tools: bool) -> Failure:
+        url, answer = _without_user(str(error.request.url)), error.response
+        failure = failure_of_status(error.status_code, answer.text, url, answer.headers, with_tools=with_tools)
         return replace(failure, message=self._scrub(failure.message))
 
     def _finish(self, request: Request, reply: Reply) -> Reply | Failure:

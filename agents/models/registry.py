@@ -16,7 +16,12 @@ class ScriptedSettings(Settings):
 
     style: Literal["chat", "completion"] = "completion"
     can_constrain: bool = False
+    can_call_tools: bool = False
     latency_s: float = 0.0
+
+
+class HumanSettings(Settings):
+    """``human:keyboard`` has nothing to set."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,13 @@ def _make_scripted(name: str, settings: Mapping[str, object]) -> Model:
     return ScriptedModel(load_script(name), name=f"scripted:{name}", **options)
 
 
+def _make_human(name: str, settings: Mapping[str, object]) -> Model:
+    from trialogue.agents.models.human import HumanModel
+
+    read_settings(HumanSettings, settings, "human:")
+    return HumanModel(name)
+
+
 @dataclass(frozen=True)
 class _Provider:
     make: Callable[[str, Mapping[str, object]], Model]
@@ -89,5 +101,9 @@ _PROVIDERS = {
     "scripted": _Provider(
         _make_scripted,
         _info("scripted:MODULE:ATTRIBUTE", "replies given by a list, a mapping or a function", ScriptedSettings),
+    ),
+    "human": _Provider(
+        _make_human,
+        _info("human:keyboard", "a person: what is new is printed, and one line is read", HumanSettings),
     ),
 }

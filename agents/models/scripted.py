@@ -40,14 +40,18 @@ class ScriptedModel:
         name: str = "scripted",
         style: Literal["chat", "completion"] = "completion",
         can_constrain: bool = False,
+        can_call_tools: bool = False,
         latency_s: float = 0.0,
     ) -> None:
+        if can_call_tools and style != "chat":
+            raise UsageError(f"tool calls need style 'chat'; {name} is made with {style!r}")
         if isinstance(script, str) or not (callable(script) or isinstance(script, Sequence | Mapping)):
             raise UsageError(f"a script is a sequence, a mapping or a function; got {type(script).__name__}")
         self._script = script
         self._name = name
         self._style: Literal["chat", "completion"] = style
         self._can_constrain = can_constrain
+        self._can_call_tools = can_call_tools
         self._latency_s = latency_s
         self.requests: list[Request] = []
 
@@ -63,6 +67,10 @@ class ScriptedModel:
     def can_constrain(self) -> bool:
         return self._can_constrain
 
+    @property
+    def can_call_tools(self) -> bool:
+        return self._can_call_tools
+
     async def generate(self, request: Request) -> Reply:
         self._check(request)
         self.requests.append(request)
@@ -77,7 +85,8 @@ class ScriptedModel:
         return reply
 
     def conditions(self) -> Mapping[str, object]:
-        return {"provider": "scripted", "style": self._style, "can_constrain": self._can_constrain}
+        able = {"can_constrain": self._can_constrain, "can_call_tools": self._can_call_tools}
+        return {"provider": "scripted", "style": self._style, **able}
 
     async def close(self) -> None:
         """Nothing to close."""
@@ -87,6 +96,8 @@ class ScriptedModel:
             raise UsageError(
                 f"{self._name} has style {self._style!r}; got {type(request.prompt).__name__} as its prompt"
             )
+        if request.tools and not self._can_call_tools:
+            raise UsageError(f"{self._name} was offered tools; make it with can_call_tools=True")
         if request.constraint is not None:
             check_constraint(request.constraint)
             if not self._can_constrain:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, cast, get_args
 
 from trialogue.agents.models.contract import FinishReason, Reply, Request, Usage
+from trialogue.agents.models.tools import CallMerger, message_field, plain_text, read_tool_calls, tool_field
 from trialogue.errors import UsageError
 
 Api = Literal["chat", "completions"]
@@ -22,7 +23,9 @@ def body_of(request: Request, model: str, api: Api) -> dict[str, object]:
     if api == "chat":
         if isinstance(request.prompt, str):
             raise UsageError('this model takes messages (api "chat"); the prompt is text. Use api "completions"?')
-        body["messages"] = [{"role": message.role, "content": message.content} for message in request.prompt]
+        body["messages"] = [message_field(message) for message in request.prompt]
+        if request.tools:
+            body["tools"] = [tool_field(tool) for tool in request.tools]
     else:
         if not isinstance(request.prompt, str):
             raise UsageError('this model takes text (api "completions"); the prompt is messages. Use api "chat"?')
@@ -55,9 +58,10 @@ def read_reply(body: object) -> Reply:
     choice = choices[0]
     if not isinstance(choice, Mapping):
         raise Malformed(f"the answer's first choice is no object: {str(choice)[:300]}")
-    message = choice.get("message")
-    content = message.get("content") if isinstance(message, Mapping) else choice.get("text")
-    return Reply(_text(content), _finish_reason(choice.get("finish_reason")), _usage(body))
+    message = _mapping(choice, "message")
+    content = message.get("content") if message else choice.get("text")
+    calls = read_tool_calls(message.get("tool_calls"))
+    return Reply(_text(content), _finish_reason(choice.get("finish_reason")), _usage(body), calls=calls)
 
 
 def merge_chunks(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -66,32 +70,35 @@ def merge_chunks(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     The last chunk often has no choices and only usage. Raises Malformed when no chunk says why the text ended.
     """
     texts: list[str] = []
+    calls = CallMerger()
     finish: object = None
     rest: dict[str, Any] = {}
     for chunk in chunks:
         rest |= {key: value for key, value in chunk.items() if key != "choices" and value is not None}
         for choice in (chunk.get("choices") or [])[:1]:
-            delta = choice.get("delta")
-            texts.append(_text(delta.get("content") if isinstance(delta, Mapping) else choice.get("text")))
+            delta = _mapping(choice, "delta")
+            texts.append(_text(delta.get("content") if delta else choice.get("text")))
+            calls.add(delta.get("tool_calls"))
             finish = choice.get("finish_reason") or finish
     if finish is None:
         raise Malformed("the streamed answer broke off before its end")
-    return {**rest, "choices": [{"text": "".join(texts), "finish_reason": finish}]}
+    message = {"content": "".join(texts), "tool_calls": calls.merged()}
+    return {**rest, "choices": [{"message": message, "finish_reason": finish}]}
 
 
 def _text(content: object) -> str:
-    """``content`` is text, null, or a list of parts of which some are text.
-
-    A lone surrogate (a character that the token limit cut in half) is replaced: it could be neither stored nor sent.
-    """
+    """``content`` is text, null, or a list of parts of which some are text."""
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, Mapping)]
         content = "".join(part for part in parts if isinstance(part, str))
-    return content.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if isinstance(content, str) else ""
+    return plain_text(content)
 
 
 def _finish_reason(value: object) -> FinishReason:
-    return cast(FinishReason, value) if value in get_args(FinishReason) else "other"
+    return cast(FinishReason, value) if value in _SENT_REASONS else "other"
+
+
+_SENT_REASONS = {reason for reason in get_args(FinishReason) if reason != "overflow"}  # that one is ours: see replay.py
 
 
 def _usage(body: Mapping[str, Any]) -> Usage:

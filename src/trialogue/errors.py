@@ -30,6 +30,7 @@ ModelErrorKind = Literal[
     "malformed",
     "script",
     "context_overflow",
+    "interrupted",
 ]
 
 
