@@ -19,10 +19,20 @@ class ExemplarStep:
 
 
 @dataclass(frozen=True)
+class PlannedStep:
+    """A command written down before anything is known: what it is for, and ``#E1`` where evidence is to be put in."""
+
+    thought: str
+    action: str
+
+
+@dataclass(frozen=True)
 class Exemplar:
     """A successful episode in one dialect of its environment.
 
-    ``task`` rebuilds the game it was recorded from; "" where that is not known.
+    ``task`` rebuilds the game it was recorded from; "" where that is not known. For agents that go another way to the
+    same end: ``reasoning`` leads from knowledge to the answer without commands (chain of thought, Wei et al. 2022), ""
+    where none was written; ``plan`` is made before the first command (ReWOO, Xu et al. 2023), () where none was.
     """
 
     id: str
@@ -33,6 +43,8 @@ class Exemplar:
     dialect: str
     observation: str
     steps: tuple[ExemplarStep, ...]
+    reasoning: str = ""
+    plan: tuple[PlannedStep, ...] = ()
 
     def without_thoughts(self) -> Exemplar:
         return replace(self, steps=tuple(replace(step, thoughts=(), event="") for step in self.steps))

@@ -4,7 +4,8 @@ One file holds the exemplars of one environment and task type: ``ENV/TYPE.yaml``
 
 * ``env``, ``type``, ``dialect`` (the one its texts are written in),
 * ``exemplars``: a list of mappings with ``id``, ``task`` ("" or left out where it is not known, as in exemplars from
-  elsewhere, which cannot be replayed then), ``goal``, ``observation`` and ``steps``.
+  elsewhere, which cannot be replayed then), ``goal``, ``observation`` and ``steps``; optionally ``reasoning`` (text)
+  and ``plan``, a list of mappings with ``thought`` and ``action``, in the file's own dialect.
 
 A file of one's own (:func:`read_documents`) may hold several such documents, and the type ``any``.
 
@@ -24,7 +25,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from trialogue.errors import DataError, UsageError
-from trialogue.exemplars.contract import Exemplar, ExemplarStep
+from trialogue.exemplars.contract import Exemplar, ExemplarStep, PlannedStep
 
 ANY_TYPE = "any"
 """The type of exemplars that serve for every task type of their environment."""
@@ -60,12 +61,22 @@ class StepEntry(_Entry):
         return ExemplarStep(self.thought, action, observation, self.event)
 
 
+class PlannedEntry(_Entry):
+    thought: str
+    action: str
+
+
 class ExemplarEntry(_Entry):
     id: str
     task: str = ""
     goal: str
     observation: str
+    reasoning: str = ""
+    plan: tuple[PlannedEntry, ...] = ()
     steps: tuple[StepEntry, ...] = Field(min_length=1)
+
+    def planned(self) -> tuple[PlannedStep, ...]:
+        return tuple(PlannedStep(step.thought, step.action) for step in self.plan)
 
 
 class ExemplarFile(_Entry):
@@ -90,6 +101,8 @@ class ExemplarFile(_Entry):
                 dialect=dialect,
                 observation=entry.observation,
                 steps=tuple(step.step(dialect) for step in entry.steps),
+                reasoning=entry.reasoning,
+                plan=entry.planned() if dialect == self.dialect else (),
             )
             for entry in self.exemplars
         )
