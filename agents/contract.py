@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 
 class Policy(Protocol):
@@ -24,12 +24,25 @@ class Policy(Protocol):
 
 
 @dataclass(frozen=True)
+class Lesson:
+    """What is kept of a failed trial (Reflexion, Shinn et al. 2023, section 3), for later trials at the same task.
+
+    ``trial`` counts from 0. ``reflection`` is what the agent wrote about it, ``attempt`` the trajectory itself, each ""
+    where its strategy keeps none, or where the model gave none.
+    """
+
+    trial: int
+    reflection: str = ""
+    attempt: str = ""
+
+
+@dataclass(frozen=True)
 class Briefing:
     """What an agent is told once, before its first turn.
 
     ``templates`` is the command language (``go to {receptacle}``); ``dialect`` names its variant, "" where there
-    is only one. ``memory`` holds reflections on earlier trials, oldest first. ``seed`` decides every draw
-    that the agent itself makes and is passed on to the model.
+    is only one. ``memory`` holds the lessons of all earlier trials, oldest first, and ``trial`` is the number of this
+    one, from 0. ``seed``, with ``trial``, decides every draw that the agent itself makes and is passed on to the model.
     """
 
     env: str
@@ -38,7 +51,8 @@ class Briefing:
     goal: str
     templates: tuple[str, ...]
     dialect: str = ""
-    memory: tuple[str, ...] = ()
+    memory: tuple[Lesson, ...] = ()
+    trial: int = 0
     seed: int = 0
     expert: Policy | None = None
 
@@ -76,7 +90,9 @@ class Turn:
     ``kind`` is "action" when ``action`` is given; "thought" when there were only thoughts; "unreadable" or
     "truncated" when no action could be read (``problem`` says why, in words fit for the model). ``raw`` holds
     the replies in the order in which they came. ``event`` is what called for a thought, where
-    thoughts are placed by decision points.
+    thoughts are placed by decision points. ``memory`` is the digest (twelve hexadecimal digits) of the memory that
+    stood in the prompts of this turn, "" where none did. ``notes`` are for the record: the votes of a majority, what
+    was left out of a prompt that was too long, what a person decided.
     """
 
     kind: TurnKind
@@ -86,6 +102,8 @@ class Turn:
     liberties: tuple[Liberty, ...] = ()
     problem: str = ""
     event: str = ""
+    memory: str = ""
+    notes: tuple[str, ...] = ()
 
 
 class Agent(Protocol):
@@ -102,11 +120,29 @@ class Agent(Protocol):
         ...
 
 
+@runtime_checkable
+class Learner(Protocol):
+    """An agent that also learns from a failed trial. Its lessons come back in ``Briefing.memory``."""
+
+    async def learn(self, ending: str) -> Lesson:
+        """Called once after an episode that was not won and that another trial follows, before the agent is let go.
+
+        ``ending`` is how the episode ended (``step_limit``); what the right answer was is never told.
+        Raises ModelError when the model gives no answer.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class AgentInfo:
-    """A line of ``trialogue agents``: how an agent is named and what it is, with its source."""
+    """A line of ``trialogue agents``: how an agent is named and what it is, with its source.
+
+    ``package`` is the one that brings it, "" for this one; ``error`` says why it cannot be made, "" if it can.
+    """
 
     name: str
     summary: str
     source: str = ""
     settings: Mapping[str, object] = field(default_factory=dict)
+    package: str = ""
+    error: str = ""

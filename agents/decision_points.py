@@ -10,6 +10,8 @@ SUBGOAL = "subgoal_done"
 TAKEN = "goal_object_taken"
 SEEN = "goal_object_seen"
 NOTHING_NEW = "nothing_new"
+REPETITION = "repetition"
+"""Going round in circles; called by the agent itself, where its settings say so."""
 
 EVENTS = (START, FAILED, SUBGOAL, TAKEN, SEEN, NOTHING_NEW)
 """In order of precedence, when several happen at once."""

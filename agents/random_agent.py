@@ -10,13 +10,13 @@ from trialogue.errors import UsageError
 
 
 class RandomAgent:
-    """Draws uniformly from the admissible commands, by the seed of the briefing. Asks no model."""
+    """Draws uniformly from the admissible commands; seed, task and trial decide the draws. Asks no model."""
 
     exemplar_ids: tuple[str, ...] = ()
 
     def begin(self, briefing: Briefing) -> None:
         self._env = briefing.env
-        self._random = random.Random(briefing.seed)
+        self._random = random.Random(f"{briefing.seed} {briefing.trial} {briefing.task}")
 
     async def turn(self, view: View) -> Turn:
         """Raises UsageError where the environment does not list its commands."""

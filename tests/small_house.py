@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from trialogue.agents.contract import Agent, Briefing, Turn, View
+from trialogue.agents.contract import Agent, Briefing, Lesson, Turn, View
 from trialogue.exemplars.contract import Exemplar, ExemplarStep
 
 TEMPLATES = ("look", "go to {receptacle}", "take {object} from {receptacle}")
@@ -57,7 +57,7 @@ def briefing(memory: tuple[str, ...] = (), seed: int = 7) -> Briefing:
         goal=GOAL,
         templates=TEMPLATES,
         dialect="put",
-        memory=memory,
+        memory=tuple(Lesson(trial, text) for trial, text in enumerate(memory)),
         seed=seed,
     )
 

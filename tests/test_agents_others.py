@@ -56,11 +56,10 @@ def test_expert_refuses_where_there_is_none() -> None:
 
 
 def test_agents_by_name() -> None:
-    assert [(info.name, needs_model(info.name)) for info in describe()] == [
-        ("act", True),
-        ("react", True),
-        ("random", False),
-        ("expert", False),
+    assert [(info.name, needs_model(info.name)) for info in describe() if not info.package] == [
+        *((name, True) for name in ("standard", "cot", "cot_sc", "act", "react", "react_cot_sc", "cot_sc_react")),
+        *((name, True) for name in ("reflexion", "retry", "plan_react", "rewoo", "native_tools", "human")),
+        *((name, False) for name in ("random", "expert")),
     ]
     defaults = {info.name: info.settings for info in describe()}
     assert defaults["react"]["thoughts"] == "sparse"

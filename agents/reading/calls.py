@@ -9,14 +9,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from trialogue.agents.reading.language import Language, Template
+from trialogue.agents.reading.text import one_line, storable
 
 _KEYS = (("action", "action_input"), ("name", "arguments"), ("name", "parameters"), ("tool", "tool_input"))
 _THOUGHTS = ("thought", "thoughts", "think", "reasoning", "思考")
 _FINAL = {"final answer", "final_answer", "answer"}
+OTHER = "command"
+"""The function under which a command that fits no form is told again, as ``text``."""
 _MOST_TRIES = 20  # openings of objects that are tried in one reply
 _LONGEST_ECHO = 200  # characters of the model's own text shown back to it
 
@@ -66,17 +69,31 @@ def read_arguments(text: str) -> Any:
 
 def command_of(call: Call, language: Language) -> str:
     """The command that ``call`` means. Raises BadCall when its arguments do not fill the form that it names."""
+    call = replace(call, name=one_line(call.name))
     if _words(call.name) in _THOUGHTS:
         raise BadCall('A thought is no action; write it as a line that begins with "think:".')
+    if not call.name:
+        raise BadCall("Your call names no command.")
     form = _form(call.name, language)
     arguments = call.arguments
+    if form is None and call.name == OTHER and isinstance(arguments, dict) and isinstance(arguments.get("text"), str):
+        return one_line(arguments["text"])
     if form is None or not form.parameters:
         return _without_form(call.name, form, arguments, language)
     if isinstance(arguments, dict):
-        return form.fill(*_values(form, arguments))
+        return form.fill(*values_of(form, arguments))
     if isinstance(arguments, str | int | float) and not isinstance(arguments, bool):
         return _with_text(call.name, form, str(arguments), language)
     raise BadCall(f"{call.name} needs {_wanted(form)}; got {clip(_text(arguments))}")
+
+
+def lone_thought(text: str) -> str | None:
+    """The thought of ``{"thought": …}``, an object that holds nothing else; None for any other text."""
+    decoded = _decode(text.strip(), 0) if text.lstrip().startswith("{") else None
+    if decoded is None or decoded[1] != len(text.strip()) or not isinstance(decoded[0], dict):
+        return None
+    told = list(decoded[0].items())
+    return told[0][1] if len(told) == 1 and told[0][0] in _THOUGHTS and isinstance(told[0][1], str) else None
 
 
 def clip(text: str, most: int = _LONGEST_ECHO) -> str:
@@ -94,9 +111,15 @@ def _openings(text: str) -> Iterator[int]:
 
 def _decode(text: str, start: int) -> tuple[Any, int] | None:
     try:
-        return _decoder.raw_decode(text, start)
+        value, end = _decoder.raw_decode(text, start)
+        return (_storable(value) if "\\u" in text else value), end
     except (ValueError, RecursionError):  # not JSON, or nested deeper than any call is
         return None
+
+
+def _storable(value: Any) -> Any:
+    """``value`` without the lone surrogates that ``\\ud800`` stands for."""
+    return json.loads(storable(json.dumps(value, ensure_ascii=False)))
 
 
 def _call(value: Any, start: int, end: int) -> Call | None:
@@ -128,6 +151,8 @@ def _form(name: str, language: Language) -> Template | None:
     wanted = _words(name)
     if wanted in _FINAL and language.finish is not None:
         return language.finish
+    if name in language.functions:
+        return language.functions[name]
     return next((form for form in language.forms if wanted in (_words(form.head), _own_words(form))), None)
 
 
@@ -139,7 +164,7 @@ def _own_words(form: Template) -> str:
     return _words(re.sub(r"\{[^{}]*\}|[\[\]]", " ", form.text))
 
 
-def _values(form: Template, arguments: dict[str, Any]) -> list[str]:
+def values_of(form: Template, arguments: dict[str, Any]) -> list[str]:
     """The values of ``arguments`` in the order of the form. A form with one argument takes a lone one of any name."""
     names = form.parameters
     if None in arguments.values():
@@ -154,7 +179,7 @@ def _values(form: Template, arguments: dict[str, Any]) -> list[str]:
 
 
 def _with_text(name: str, form: Template, text: str, language: Language) -> str:
-    text = " ".join(text.split())
+    text = one_line(text)
     if len(form.parameters) == 1:
         return form.fill(text)
     command = f"{form.head} {text}"
@@ -176,7 +201,7 @@ def _without_form(name: str, form: Template | None, arguments: Any, language: La
 
 def _text(value: Any) -> str:
     if isinstance(value, str):
-        return " ".join(value.split())
+        return one_line(value)
     try:
         return json.dumps(value, ensure_ascii=False)
     except RecursionError:

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 _HOLE = re.compile(r"\{([^{}]*)\}")
+_FIRST_WORD = re.compile(r"\W*(\w*).*", re.DOTALL)
+_BRACKET = re.compile(r"[\[\]]")
 _FINISH = "finish"
+_REWORDED = {"put", "move"}
+"""Verbs that may be one act in two dialects."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,11 @@ class Language:
         return _forms(self.templates)
 
     @property
+    def functions(self) -> Mapping[str, Template]:
+        """The forms as functions, by name."""
+        return functions_of(self.templates)
+
+    @property
     def finish(self) -> Template | None:
         """The form that ends an episode with an answer (``finish[{answer}]``), where the language has one."""
         return next((form for form in self.forms if form.verb == _FINISH and len(form.parameters) == 1), None)
@@ -97,11 +106,22 @@ class Language:
 
     def template_form(self, command: str) -> str | None:
         """``command`` in the casing and spacing of the template it fits, its arguments as they are; None if none."""
+        folded = command.casefold()
         for form in self.forms:
-            arguments = form.match(command)
+            arguments = form.match(command) if form.verb.casefold() in folded else None
             if arguments is not None:
                 return form.fill(*arguments)
         return None
+
+    def could_mean(self, text: str) -> bool:
+        """Whether the first word of any command stands in ``text``: where none does, no repair makes it one."""
+        folded = text.casefold()
+        return any(word in folded for word in self._first_words)
+
+    @cached_property
+    def _first_words(self) -> frozenset[str]:
+        commands = [*(form.verb for form in self.forms), *(self.admissible or ())]
+        return frozenset(_FIRST_WORD.sub(r"\1", command.casefold()) for command in commands) | _REWORDED
 
     def accepts(self, command: str) -> bool:
         """Whether ``command`` is admissible or fits a template exactly as it stands."""
@@ -126,11 +146,28 @@ def _forms(templates: tuple[str, ...]) -> tuple[Template, ...]:
     return tuple(map(Template, templates))
 
 
+@lru_cache(maxsize=256)
+def functions_of(templates: tuple[str, ...]) -> Mapping[str, Template]:
+    """The forms by the names of functions: their own words, with a number where two forms share them."""
+    named: dict[str, Template] = {}
+    for form in _forms(templates):
+        words = re.findall(r"[A-Za-z0-9]+", _HOLE.sub(" ", form.text))
+        name = "_".join(words)[:60] or "say"
+        same = sum(known == name or known.startswith(f"{name}__") for known in named)
+        named[f"{name}__{same + 1}" if same else name] = form
+    return named
+
+
 def balanced(text: str) -> bool:
     """Whether the square brackets of ``text`` are balanced."""
-    depth = 0
-    for character in text:
-        depth += (character == "[") - (character == "]")
-        if depth < 0:
-            return False
-    return depth == 0
+    return text.count("[") == text.count("]") and closing(text, 0) == len(text)
+
+
+def closing(text: str, start: int) -> int:
+    """The place of the bracket that closes one opened just before ``start``; the end of ``text`` where none does."""
+    depth = 1
+    for found in _BRACKET.finditer(text, start):
+        depth += 1 if found[0] == "[" else -1
+        if depth == 0:
+            return found.start()
+    return len(text)

@@ -7,10 +7,14 @@ a sentence ended.
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
+
+from trialogue.agents.reading.language import closing
 
 PieceKind = Literal["thought", "action", "input", "observation", "answer", "loose"]
 
@@ -33,7 +37,7 @@ _INLINE = re.compile(
     r"[\s*]{0,3}\d{0,4}[\s*]{0,3}[:：])"
 )
 _SENTENCE_END = (".", "!", "?", "…", "。", "！", "？", "]", ")", '"', "”")
-_THINK = re.compile(r"(?:>\s{0,8}){0,8}think\s?\[(.*)\]\W{0,4}", re.I)
+_THINK = re.compile(r"(?:>\s{0,8}){0,8}think\s{0,8}\[", re.I)
 _FENCE = re.compile(r"\s*(?:```|~~~)\s*[\w+-]*\s*")
 _EXAMPLE = re.compile(r"(?:.*\b(?:for example|for instance|such as|e\.g\.)|\W*examples?)[\s:,*]*", re.I)
 
@@ -54,9 +58,10 @@ class Piece:
         return self.kind == "loose" and self.text.lstrip().startswith(">")
 
 
-def pieces_of(text: str) -> list[Piece]:
-    """The pieces of ``text`` in order, empty loose lines and fences left out."""
-    return [piece for line, fenced in _lines(text) for piece in _pieces_of_line(line, fenced)]
+def pieces_of(text: str, most: int) -> list[Piece]:
+    """The first ``most`` pieces of ``text`` in order, empty loose lines and fences left out."""
+    pieces = (piece for line, fenced in _lines(text) for piece in _pieces_of_line(line, fenced))
+    return list(itertools.islice(pieces, most))
 
 
 def _lines(text: str) -> Iterator[tuple[str, bool]]:
@@ -76,29 +81,64 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _pieces_of_line(line: str, fenced: bool) -> Iterator[Piece]:
-    starts = [match.start() for match in _INLINE.finditer(line) if _may_begin(line, match.start())]
+    starts = list(_starts(line))
     for start, end in zip([0, *starts], [*starts, len(line)], strict=True):
-        part = line[start:end].strip()
+        thought, part = _thinking(line[start:end].strip())
+        if thought:
+            yield thought
         if part:
             yield _piece(part, fenced)
 
 
-def _may_begin(line: str, position: int) -> bool:
-    """Whether a label in the middle of a line is meant: after a sentence or in a labelled line, and not in quotes."""
-    before = line[:position].rstrip()
-    quoted = before.count('"') % 2 or before.count("`") % 2 or before.count("“") > before.count("”")
-    return bool(before) and not quoted and (before.endswith(_SENTENCE_END) or _LABEL.match(before) is not None)
+def _thinking(part: str) -> tuple[Piece | None, str]:
+    """The thought that ``part`` begins with, if that is written ``think[…]`` (it may not be closed), and the rest."""
+    begun = _THINK.match(part)
+    if begun is None:
+        return None, part
+    end = closing(part, begun.end())
+    rest = part[end + 1 :].strip()
+    return Piece("thought", part[begun.end() : end].strip(), "think[]"), rest if re.search(r"\w", rest) else ""
+
+
+def _starts(line: str) -> Iterator[int]:
+    """Where a label in the middle of ``line`` is meant: after a sentence or in a labelled line, never in quotes."""
+    label = _LABEL.match(line)
+    quotes, last, last_bracket = _Quotes(), 0, line.rfind("]")
+    for found in _INLINE.finditer(line):
+        quotes.read(line[last : found.start()])
+        last = found.start()
+        before = line[:last].rstrip()
+        ended = before.endswith(_SENTENCE_END) or (label is not None and label.start("rest") <= last)
+        if before and ended and not quotes.open(closed_later=last < last_bracket):
+            yield last
+
+
+class _Quotes:
+    """Whether the end of what was read stands in quotation marks, in code marks or in square brackets."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def read(self, text: str) -> None:
+        for mark in ('"', '\\"', "`", "“", "”", "[", "]"):
+            self._counts[mark] += text.count(mark)
+
+    def open(self, *, closed_later: bool) -> bool:
+        counts = self._counts
+        straight = (counts['"'] - counts['\\"']) % 2 or counts["`"] % 2
+        return bool(straight) or counts["“"] > counts["”"] or (closed_later and counts["["] > counts["]"])
 
 
 def _piece(part: str, fenced: bool) -> Piece:
-    found = _LABEL.fullmatch(part) or _HEADING.fullmatch(part)
-    if found is None:
-        thought = _THINK.fullmatch(part)
-        return Piece("thought", thought[1], "think[]") if thought else Piece("loose", part, fenced=fenced)
+    while True:
+        found = _LABEL.match(part) or _HEADING.fullmatch(part)
+        if found is None:
+            return _thinking(part)[0] or Piece("loose", part, fenced=fenced)
+        rest = found["rest"].strip()
+        if found["action"] is None or not (_LABEL.match(rest) or _THINK.match(rest)):
+            break
+        part = rest  # "Action: Thought: …" is a thought
     kind = next(kind for kind in _WORDS if found[kind] is not None)
-    rest = found["rest"].strip()
-    if kind == "action" and (_LABEL.match(rest) or _THINK.fullmatch(rest)):
-        return _piece(rest, fenced)
     label = part[: found.start("rest")].strip()
     return Piece(kind, rest, label, _PLAIN.match(part) is not None, fenced)
 

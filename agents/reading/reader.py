@@ -18,16 +18,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from trialogue.agents.contract import Liberty, TurnKind
-from trialogue.agents.reading.calls import BadCall, Call, clip, command_of, find_call, read_arguments
-from trialogue.agents.reading.language import Language, balanced
+from trialogue.agents.reading.calls import BadCall, Call, clip, command_of, find_call, lone_thought, read_arguments
+from trialogue.agents.reading.language import Language
 from trialogue.agents.reading.pieces import Piece, is_thought, pieces_of
 from trialogue.agents.reading.reasoning import strip_reasoning
 from trialogue.agents.reading.repairs import repair
+from trialogue.agents.reading.text import storable
+
+_MOST_PIECES = 1000  # lines, or labelled parts of lines; what comes later in a reply is not read
+_MOST_MENDS = 200  # different lines of one reply that are mended: no reply takes long to read
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read. ``echo`` is the part of the reply that may be shown to the model again, on one line."""
+    """What was read. ``echo`` is the part of the reply that may be shown to the model again, on one line.
+
+    ``by_person`` says that a person put it in the place of what the model said.
+    """
 
     kind: TurnKind
     thoughts: tuple[str, ...] = ()
@@ -35,6 +42,7 @@ class Reading:
     liberties: tuple[Liberty, ...] = ()
     problem: str = ""
     echo: str = ""
+    by_person: bool = False
 
 
 def read_reply(
@@ -51,11 +59,13 @@ def read_reply(
     command is passed on exactly as written. ``thought_due`` says that a thought was asked for, so that a reply may
     begin with one that has no label.
     """
-    visible = strip_reasoning(text)
+    visible = strip_reasoning(storable(text))
     reader = _Reader(language, repairs, finish_reason == "length")
     if visible.reasoning:
         reader.note("reasoning_removed", visible.reasoning, "")
-    pieces = pieces_of(visible.text)
+    pieces = [_thought_object(piece) for piece in pieces_of(visible.text, _MOST_PIECES + 1)]
+    if len(pieces) > _MOST_PIECES:
+        reader.note("rest_unread", pieces.pop().text, "")
     if thought_due and pieces and pieces[0].kind == "loose" and not _is_json(pieces[0].text):
         pieces[0] = replace(pieces[0], kind="thought")
     return reader.read(pieces)
@@ -84,6 +94,7 @@ class _Reader:
         self.repairs = repairs
         self.cut = cut
         self.liberties: list[Liberty] = []
+        self._mends: dict[str, tuple[str, tuple[Liberty, ...]]] = {}
 
     def note(self, kind: str, before: str, after: str) -> None:
         self.liberties.append(Liberty(kind, clip(before), clip(after)))
@@ -167,11 +178,14 @@ class _Reader:
         return _Found(action, start, end - 1, text)
 
     def _json(self, pieces: Sequence[Piece]) -> _Found | None:
-        for place, piece in enumerate(pieces):
-            if piece.kind == "loose" and _is_json(piece.text):
-                found = self._call_in(pieces, place, _end_of_loose(pieces, place))
-                if found is not None:
-                    return found
+        place = 0
+        while place < len(pieces):
+            end = _end_of_loose(pieces, place)
+            starts = [start for start in range(place, end) if _is_json(pieces[start].text)]
+            found = self._call_in(pieces, starts[0], end) if starts else None
+            if found is not None:
+                return found
+            place = end + 1
         return None
 
     def _call_in(self, pieces: Sequence[Piece], start: int, end: int) -> _Found | None:
@@ -215,7 +229,7 @@ class _Reader:
     def _is_command(self, piece: Piece, place: int, count: int) -> bool:
         mended = self._repaired(piece.text)[0]
         known = self.language.accepts(mended)
-        if self.language.is_admissible(mended) or (known and "[" in mended):
+        if self.language.is_admissible(mended) or (known and ("[" in mended or piece.marked)):
             return True
         if place == 0 and piece.kind == "loose" and (known or self.language.has_verb(mended)):
             return True
@@ -225,15 +239,20 @@ class _Reader:
 
     def _has_shape(self, line: str) -> bool:
         """Whether an unknown command looks like one of this language, and not like the end of a sentence."""
-        bracketed = re.fullmatch(r"\W*\w+\s*\[.*\]\W*", line) is not None
+        begun, end = re.match(r"\W*\w+\s*\[", line), line.rfind("]")
+        bracketed = begun is not None and end >= begun.end() and re.search(r"\w", line[end:]) is None
         return bracketed or (self.language.plain and re.search(r"\w", line) is not None and line[-1] not in ".!?:…")
 
     def _repaired(self, command: str) -> tuple[str, tuple[Liberty, ...]]:
-        return repair(command.strip(), self.language) if self.repairs else (command.strip(), ())
+        command = command.strip()
+        if self.repairs and command not in self._mends and len(self._mends) < _MOST_MENDS:
+            self._mends[command] = repair(command, self.language)
+        return self._mends.get(command, (command, ()))
 
     def _mended(self, command: str) -> str:
         mended, liberties = self._repaired(command)
-        self.liberties += [replace(liberty, before=clip(liberty.before)) for liberty in liberties]
+        for liberty in liberties:
+            self.note(liberty.kind, liberty.before, liberty.after)
         return mended
 
     def _dressless(self, name: str) -> str:
@@ -320,6 +339,11 @@ def _end_of_loose(pieces: Sequence[Piece], start: int) -> int:
     return next((place for place in range(start, len(pieces)) if pieces[place].kind != "loose"), len(pieces))
 
 
+def _thought_object(piece: Piece) -> Piece:
+    thought = lone_thought(piece.text) if piece.kind == "loose" else None
+    return piece if thought is None else replace(piece, kind="thought", text=thought, label='{"thought"}')
+
+
 def _is_json(text: str) -> bool:
     return re.match(r"\W{0,4}(?:json\b|<tool_call>)?\s*\{|json$|<tool_call>$", text.strip(), re.I) is not None
 
@@ -327,11 +351,13 @@ def _is_json(text: str) -> bool:
 def _bracketed(pieces: Sequence[Piece], start: int, end: int) -> tuple[int, str]:
     """The command at ``start``: one line, or as many as its open bracket needs."""
     command = pieces[start].text
-    if "[" in command and not balanced(command):
-        for last in range(start + 1, end):
-            longer = " ".join(piece.text for piece in pieces[start : last + 1])
-            if balanced(longer):
-                return last, longer
+    open_brackets = command.count("[") - command.count("]")
+    if open_brackets <= 0:
+        return start, command
+    for last in range(start + 1, end):
+        open_brackets += pieces[last].text.count("[") - pieces[last].text.count("]")
+        if open_brackets == 0:
+            return last, " ".join(piece.text for piece in pieces[start : last + 1])
     return start, command
 
 

@@ -11,8 +11,9 @@ import re
 from dataclasses import dataclass
 
 _NAMES = "think|thinking|reasoning|reason|thought|thoughts|reflection|scratchpad|analysis"
+_GAP = r"[ \t]{0,8}"  # a mark stands on one line
 _MARK = re.compile(
-    rf"[<◁]\s*(?P<close>/)?\s*(?:{_NAMES})(?:\s[^<>\n]{{0,80}})?\s*[>▷]|\[(?P<square>/)?THINK\]",
+    rf"[<◁]{_GAP}(?P<close>/)?{_GAP}(?:{_NAMES})(?:[ \t][^<>\r\n]{{0,80}})?{_GAP}[>▷]|\[(?P<square>/)?THINK\]",
     re.IGNORECASE,
 )
 
@@ -44,4 +45,5 @@ def strip_reasoning(reply: str) -> Visible:
             (reasoned if depth else said).append(piece)
         depth = max(depth - 1, 0) if closing else depth + 1
     (reasoned if depth else said).append(reply[start:])
-    return Visible("".join(said), "".join(reasoned).strip())
+    # A space, so that what stood before a block and after it does not become one word.
+    return Visible(" ".join(said), "".join(reasoned).strip())

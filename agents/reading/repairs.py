@@ -7,10 +7,11 @@ Otherwise the command goes to the environment as it is, which explains it.
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable, Sequence
 
 from trialogue.agents.contract import Liberty
-from trialogue.agents.reading.language import Language, balanced
+from trialogue.agents.reading.language import Language, closing
 
 Accept = Callable[[str], str | None]
 """Gives the accepted wording of a command (its case and spacing may differ), or None."""
@@ -30,7 +31,7 @@ _PUT_DOWN = tuple(
 
 def repair(command: str, language: Language) -> tuple[str, tuple[Liberty, ...]]:
     """``command`` as the language has it, and what was altered; unchanged when no repair makes it a command."""
-    if language.is_admissible(command) or len(command) > _LONGEST:
+    if language.is_admissible(command) or len(command) > _LONGEST or not language.could_mean(command):
         return command, ()
     repaired = _towards(language.admissible_form, _ALL, command) if language.admissible else None
     return repaired or _towards(language.template_form, _OUTER, command) or (command, ())
@@ -62,7 +63,7 @@ def _prompt_mark(command: str) -> str:
 
 def _markdown(command: str) -> str:
     """Takes off emphasis, code marks and headings; not bullets, which would make a list of options a command."""
-    return re.sub(r"^(?:[*_`]+(?=\S)|`+\s+|#+\s*)+|[\s*_`]+$", "", command)
+    return re.sub(r"^(?:[*_`]+(?=\S)|`+\s+|#+\s*)+", "", command).rstrip(f"{string.whitespace}*_`")
 
 
 def _quotes(command: str) -> str:
@@ -93,9 +94,7 @@ def _trailing_text(command: str) -> str:
     opening = command.find("[")
     if opening < 0:
         return _TRAILING.sub("", command)
-    closings = (place for place, character in enumerate(command) if character == "]")
-    end = next((place for place in closings if balanced(command[: place + 1])), None)
-    return command if end is None else command[: end + 1]
+    return command[: closing(command, opening + 1) + 1]
 
 
 def _reworded(target: str) -> Mend:
