@@ -59,7 +59,9 @@ def run(
     config: Annotated[Path, typer.Argument(help="The experiment: a YAML file")],
     overrides: Overrides = None,
     store: StoreFile = None,
-    redo: Annotated[list[str] | None, typer.Option(help="Play episodes with this ending again: model_error")] = None,
+    redo: Annotated[
+        list[str] | None, typer.Option(help="Play episodes with this ending, and the trials after them, again")
+    ] = None,
 ) -> None:
     """Run an experiment, or go on with it: the same command again plays only what is missing."""
     from trialogue.experiments.config import load_config
@@ -94,7 +96,8 @@ def compare(
     json: Annotated[bool, typer.Option("--json", help="The same as JSON")] = False,
 ) -> None:
     """Compare runs: success with intervals, by type, behaviour, and paired differences."""
-    from trialogue.experiments.compare import as_json, print_report
+    from trialogue.experiments.compare import as_json
+    from trialogue.experiments.report import print_report
     from trialogue.experiments.results import load_several
 
     loaded = load_several(runs)
@@ -218,11 +221,33 @@ def data(
         _print_table("Data", ["name", "what", "state", "variable"], rows)
 
 
-@new_app.command("env")
-def new_env(
-    name: Annotated[str, typer.Argument(help="Lower-case letters, digits, underscores: card_game")],
-    folder: Annotated[Path, typer.Option(help="Where the package's folder is made")] = Path("."),
+@app.command("import")
+def import_(
+    format: Annotated[str, typer.Argument(help="Of the files: reflexion")],
+    folder: Annotated[Path, typer.Argument(help="Where they are")],
+    name: Annotated[str, typer.Option(help="What the run is called")],
+    store: StoreFile = None,
 ) -> None:
+    """Make a store of published results, to be compared with runs of your own."""
+    from trialogue.experiments.config import require_label
+    from trialogue.experiments.importer import import_results
+    from trialogue.experiments.launch import default_path
+    from trialogue.experiments.report import print_report
+    from trialogue.experiments.results import load_runs
+
+    require_label(name)
+    path = store or default_path(name)
+    published = import_results(format, folder, name, path)
+    print_report(load_runs(str(path)), _console())
+    print("\n".join([*(f"note: {note}" for note in published.notes), f"stored in {path}"]))
+
+
+NewName = Annotated[str, typer.Argument(help="Lower-case letters, digits, underscores: card_game")]
+NewFolder = Annotated[Path, typer.Option(help="Where the package's folder is made")]
+
+
+@new_app.command("env")
+def new_env(name: NewName, folder: NewFolder = Path(".")) -> None:
     """Write a package with a small environment that works, to be replaced by your own."""
     from trialogue.experiments import scaffold
 
@@ -231,13 +256,29 @@ def new_env(
     print(f"\nNow: pip install -e {written[0].parent}, then: trialogue check {name}, trialogue play {name}")
 
 
+@new_app.command("agent")
+def new_agent(name: NewName, folder: NewFolder = Path(".")) -> None:
+    """Write a package with a small agent that works, to be replaced by your own."""
+    from trialogue.experiments import scaffold
+
+    written = scaffold.new_agent(name, folder)
+    print("\n".join(map(str, written)))
+    print(f"\nNow: pip install -e {written[0].parent}, then: trialogue run {written[3]}")
+
+
 @app.command()
 def agents() -> None:
-    """List the agents, their settings and where they come from."""
+    """List the agents, their settings and where they come from, those of other packages included."""
+    from rich.markup import escape
+
     from trialogue.agents import describe
 
-    rows = [[a.name, a.summary, a.source, ", ".join(f"{k}={v}" for k, v in a.settings.items())] for a in describe()]
-    _print_table("Agents", ["name", "summary", "source", "settings"], rows)
+    rows = []
+    for agent in describe():
+        summary = f"[red]{escape(agent.error)}[/]" if agent.error else escape(agent.summary)
+        settings = ", ".join(f"{key}={value}" for key, value in agent.settings.items())
+        rows.append([agent.name, summary, escape(agent.source), escape(settings), agent.package])
+    _print_table("Agents", ["name", "summary", "source", "settings", "package"], rows)
 
 
 @app.command()
@@ -312,13 +353,13 @@ def exemplars_record(
 def _run(config: ExperimentConfig, path: Path | None, redo: list[str]) -> None:
     import asyncio
 
-    from trialogue.experiments.compare import print_report
     from trialogue.experiments.launch import default_path, open_store
     from trialogue.experiments.progress import ProgressDisplay
+    from trialogue.experiments.report import print_report
     from trialogue.experiments.results import load_runs
     from trialogue.experiments.runner import run_experiment
 
-    path = path or default_path(config)
+    path = path or default_path(config.name)
     console = _console()
     with open_store(config, path) as store:
         if redo:

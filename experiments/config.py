@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError, field_validator
 
 from trialogue.errors import UsageError, nearest
 
@@ -128,6 +128,16 @@ def parse_config(data: Mapping[str, Any], source: str = "configuration") -> Expe
         return ExperimentConfig.model_validate(data)
     except ValidationError as error:
         raise UsageError("\n".join([f"{source} is not a valid experiment:", *map(_explain, error.errors())])) from None
+
+
+def require_label(name: str) -> None:
+    """Raises UsageError unless ``name`` can name a run, and so a file."""
+    try:
+        TypeAdapter(Label).validate_python(name)
+    except ValidationError:
+        raise UsageError(
+            f"{name!r} cannot be a name: expected at most 80 letters, digits and . _ + -, the first a letter or digit"
+        ) from None
 
 
 def parse_settings(overrides: Sequence[str]) -> dict[str, Any]:

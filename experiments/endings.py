@@ -1,6 +1,10 @@
 """How an episode can end. Every ending has a name."""
 
+from __future__ import annotations
+
 from enum import StrEnum
+
+from trialogue.errors import ContextOverflow, ModelError
 
 
 class Ending(StrEnum):
@@ -21,5 +25,13 @@ class Ending(StrEnum):
 ERRORS = frozenset({Ending.MODEL_ERROR, Ending.ENV_ERROR})
 """Endings that say nothing about the agent: they are reported apart from failures, never folded into them."""
 
-FATAL = frozenset({"quota", "auth"})
+FATAL = frozenset({"quota", "auth", "interrupted"})
 """Kinds of ModelError after which every other episode would fail too: the run stops, nothing is marked."""
+
+
+def ending_of(failure: ModelError) -> tuple[Ending, str]:
+    """How an episode ends in which a model gave no answer, and the error to record. Raises one of a FATAL kind."""
+    if failure.kind in FATAL:
+        raise failure
+    ending = Ending.CONTEXT_OVERFLOW if isinstance(failure, ContextOverflow) else Ending.MODEL_ERROR
+    return ending, f"{failure.kind}: {failure}"

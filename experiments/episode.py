@@ -8,13 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from trialogue.agents.contract import Agent, Briefing, Turn, View
+from trialogue.agents.contract import Agent, Briefing, Lesson, Turn, View
 from trialogue.agents.stuck import is_stuck
 from trialogue.envs.contract import TextEnv
-from trialogue.errors import ContextOverflow, EnvError, ModelError
+from trialogue.errors import EnvError, ModelError
 from trialogue.experiments.config import Limits, StuckConfig
-from trialogue.experiments.endings import FATAL, Ending
-from trialogue.experiments.store import EndRecord, StepRecord
+from trialogue.experiments.endings import Ending, ending_of
+from trialogue.experiments.records import EndRecord, StepRecord
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,10 @@ class EpisodeLog:
 
 @dataclass
 class Episode:
-    """Plays one attempt at one task. ``tokens`` tells how many tokens were used so far."""
+    """Plays one attempt at one task. ``tokens`` tells how many tokens were used so far.
+
+    ``trial`` is its number and ``memory`` the lessons of the trials before it, as the agent is told.
+    """
 
     env: TextEnv
     agent: Agent
@@ -46,7 +49,8 @@ class Episode:
     rules: Rules
     log: EpisodeLog
     tokens: Callable[[], int] = lambda: 0
-    memory: tuple[str, ...] = ()
+    trial: int = 0
+    memory: tuple[Lesson, ...] = ()
     turns: int = 0
     steps: int = 0
     unreadable: int = 0
@@ -61,11 +65,7 @@ class Episode:
         try:
             ending = await self._until_ended(started)
         except ModelError as failure:
-            if failure.kind in FATAL:
-                raise
-            overflow = isinstance(failure, ContextOverflow)
-            ending = Ending.CONTEXT_OVERFLOW if overflow else Ending.MODEL_ERROR
-            error = f"{failure.kind}: {failure}"
+            ending, error = ending_of(failure)
         except EnvError as failure:
             ending, error = Ending.ENV_ERROR, str(failure)
         seconds = time.perf_counter() - started
@@ -100,6 +100,7 @@ class Episode:
                 templates=self.env.action_space.templates,
                 dialect=info["dialect"],
                 memory=self.memory,
+                trial=self.trial,
                 seed=self.seed,
                 expert=self.env.expert(),
             )

@@ -179,6 +179,8 @@ def _wording(own: tuple[str, str], other: tuple[str, str]) -> Wording:
 def _exemplar_data(entry: ExemplarEntry) -> dict[str, Any]:
     head = {"id": entry.id} | ({"task": entry.task} if entry.task else {})
     head |= {"goal": entry.goal, "observation": entry.observation}
+    head |= {"reasoning": entry.reasoning} if entry.reasoning else {}
+    head |= {"plan": [step.model_dump() for step in entry.plan]} if entry.plan else {}
     return head | {"steps": [_step_data(step) for step in entry.steps]}
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from trialogue.experiments.store import Store, dumps
+from trialogue.experiments.records import dumps
+from trialogue.experiments.store import Store
 
 CIRCUMSTANCES = frozenset({"started", "seconds", "cached_tokens", "cached", "retries"})
 """Clock times, and what a server happened to do: the only fields in which two equal experiments may differ."""
@@ -25,9 +26,11 @@ def _episode(store: Store, row: Any) -> dict[str, Any]:
     for key in ("exemplars", "notes"):
         record[key] = json.loads(record[key])
     turns = [{**{k: t[k] for k in t.keys()}, **_decoded(t)} for t in store.turns(row["id"])]  # noqa: SIM118
+    record["lesson"] = None if row["lesson"] is None else json.loads(row["lesson"])
+    prompts = store.prompts(row["id"])
     replies = [
-        {"prompt": prompt, **asdict(reply)}
-        for prompt, (_, reply) in zip(store.prompts(row["id"]), store.replies(row["id"]), strict=True)
+        {"call": call, "prompt": prompts[call], **asdict(reply)}
+        for call, (_, reply) in store.replies(row["id"]).items()
     ]
     return {
         **record,
@@ -38,7 +41,7 @@ def _episode(store: Store, row: Any) -> dict[str, Any]:
 
 
 def _decoded(turn: Any) -> dict[str, Any]:
-    return {key: json.loads(turn[key]) for key in ("thoughts", "liberties")}
+    return {key: json.loads(turn[key]) for key in ("thoughts", "liberties", "notes")}
 
 
 def _without_circumstances(value: Any) -> Any:

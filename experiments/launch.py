@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from trialogue.agents import make_agent
-from trialogue.agents.models import make_model
+from trialogue.envs import make as make_env
 from trialogue.errors import UsageError
 from trialogue.exemplars import exemplars_in
 from trialogue.experiments.config import ExperimentConfig, parse_config
-from trialogue.experiments.plan import make_plan
-from trialogue.experiments.runner import model_of
+from trialogue.experiments.plan import Plan, make_plan
+from trialogue.experiments.records import IMPORTED
 from trialogue.experiments.store import Store
+from trialogue.experiments.workshop import Workshop, make_models
 
 
-def default_path(config: ExperimentConfig) -> Path:
-    return Path("runs") / f"{config.name}.sqlite"
+def default_path(name: str) -> Path:
+    """Where the store of the experiment called ``name`` is kept."""
+    return Path("runs") / f"{name}.sqlite"
 
 
 def open_store(config: ExperimentConfig, path: Path) -> Store:
@@ -30,23 +32,34 @@ def open_store(config: ExperimentConfig, path: Path) -> Store:
     if not path.exists():
         rehearse(config)
         plan = make_plan(config)
+        try_exemplars(config, plan)
         return Store.create(path, name=config.name, config=config.record(), runs=plan.runs, episodes=plan.episodes)
     store = Store.resume(path)
-    # Read by this version first: a setting that it has gained since, left at its default, is no difference.
-    stored = parse_config(json.loads(store.meta("config")), source=f"the configuration in {path}")
-    changes = list(differences(stored.record(), config.record()))
-    if changes:
+    try:
+        _require_same(config, store)
+    except BaseException:
         store.close()
+        raise
+    return store
+
+
+def _require_same(config: ExperimentConfig, store: Store) -> None:
+    stored = json.loads(store.meta("config"))
+    if IMPORTED in stored:
+        raise UsageError(f"{store.path} holds imported results, which cannot be played; name another store")
+    # Read by this version first: a setting that it has gained since, left at its default, is no difference.
+    stored = parse_config(stored, source=f"the configuration in {store.path}").record()
+    changes = list(differences(stored, config.record()))
+    if changes:
         raise UsageError(
             "\n".join(
                 [
-                    f"{path} holds an experiment of another configuration:",
+                    f"{store.path} holds an experiment of another configuration:",
                     *(f"  {change}" for change in changes),
                     "Give this one another `name:` (or --store FILE), or delete the file to begin again.",
                 ]
             )
         )
-    return store
 
 
 def rehearse(config: ExperimentConfig) -> None:
@@ -54,11 +67,27 @@ def rehearse(config: ExperimentConfig) -> None:
 
     Raises UsageError, UnknownName, MissingExtra, DataError. Nothing is started: models do that at their first request.
     """
-    for agent in config.agents.values():
-        model = model_of(config, agent)
-        made = None if model is None else make_model(model.name, **model.settings)
-        lookup = None if agent.exemplars is None else exemplars_in(agent.exemplars)
-        make_agent(agent.agent, model=made, settings=agent.settings, exemplars_for=lookup)
+    workshop = Workshop(config, make_models(config))
+    for agent in config.agents:
+        workshop.agent(agent)
+
+
+def try_exemplars(config: ExperimentConfig, plan: Plan) -> None:
+    """Looks up what each agent's own file of exemplars holds for each planned task type, as the agent will.
+
+    The type is told, and its dialect, by a task of it. Raises UsageError where a file does not hold it.
+    """
+    files = [a.exemplars for a in config.agents.values() if a.exemplars and a.settings.get("exemplars") != 0]
+    if not files:
+        return
+    for name, tasks in config.tasks.items():
+        of_type = {episode.type: episode.task for episode in plan.episodes if plan.runs[episode.run - 1].tasks == name}
+        with closing(make_env(tasks.env, **tasks.settings)) as env:
+            told = [env.reset(options={"task": task})[1] for task in of_type.values()]
+        for file in files:
+            lookup = exemplars_in(file)
+            for info in told:
+                lookup(env.name, info["type"], info["dialect"])
 
 
 def differences(stored: Any, wanted: Any, where: str = "") -> Iterator[str]:

@@ -10,7 +10,7 @@ from trialogue.envs import make
 from trialogue.envs.contract import Task
 from trialogue.errors import UnknownName, UsageError
 from trialogue.experiments.config import ExperimentConfig, TasksConfig
-from trialogue.experiments.store import EpisodePlan, RunPlan
+from trialogue.experiments.records import EpisodePlan, RunPlan
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from trialogue.agents.models.contract import Reply
 from trialogue.experiments.endings import ERRORS, Ending
-from trialogue.experiments.runner import Observer
-from trialogue.experiments.store import EndRecord
+from trialogue.experiments.recording import Observer
+from trialogue.experiments.records import EndRecord
 
 PLAIN_INTERVAL_S = 15.0
 

@@ -1,9 +1,8 @@
-"""What a run came to: outcomes read from a store, one for each task and seed, and their sums."""
+"""What a run came to: outcomes read from a store, one for each task and seed."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 from trialogue.errors import UnknownName, UsageError
 from trialogue.experiments.endings import ERRORS, Ending
-from trialogue.experiments.statistics import Interval, bootstrap, wilson
+from trialogue.experiments.records import IMPORTED
 from trialogue.experiments.store import Store
 
 
@@ -19,13 +18,17 @@ from trialogue.experiments.store import Store
 class Outcome:
     """One task with one seed, over all its trials. ``wins[t]``: solved in trial t or before.
 
-    ``ending`` is that of the last trial that was played, None while one is still to be played. Sums are over trials.
+    ``remembered[t]``: what was kept of earlier trials stood in prompts of trial t.
+    ``played`` counts the trials that were really played: none follows a success. ``ending`` is that of the last of
+    them, None while one is still to be played. Sums are over trials.
     """
 
     task: str
     type: str
     seed: int
     wins: tuple[bool, ...]
+    remembered: tuple[bool, ...]
+    played: int
     ending: str | None
     score: float
     episodes: tuple[int, ...]
@@ -46,6 +49,9 @@ class Outcome:
     def won(self) -> bool:
         return self.wins[-1]
 
+    def won_within(self, trials: int) -> bool:
+        return self.wins[trials - 1]
+
     @property
     def is_error(self) -> bool:
         return self.ending in ERRORS and not self.won
@@ -61,18 +67,10 @@ class Run:
     conditions: dict[str, Any]
     outcomes: tuple[Outcome, ...]
 
-
-@dataclass(frozen=True)
-class Rate:
-    """``solved`` of ``n``, with the 95 per cent interval: Wilson's, or by task where tasks have several seeds."""
-
-    solved: int
-    n: int
-    interval: Interval
-
     @property
-    def value(self) -> float:
-        return self.solved / self.n if self.n else float("nan")
+    def is_imported(self) -> bool:
+        """Whether only its successes are known, from a file: what was done in the episodes is not."""
+        return IMPORTED in self.conditions
 
 
 def load_runs(spec: str) -> list[Run]:
@@ -132,6 +130,8 @@ def _outcome(rows: Sequence[Any]) -> Outcome:
         type=rows[0]["type"],
         seed=rows[0]["seed"],
         wins=tuple(wins),
+        remembered=tuple(bool(row["remembered"]) for row in rows),
+        played=len(played),
         ending=None if unfinished else played[-1]["ending"],
         score=max((row["score"] or 0.0 for row in played), default=0.0),
         episodes=tuple(row["id"] for row in rows),
@@ -148,31 +148,3 @@ def _outcome(rows: Sequence[Any]) -> Outcome:
         cost=sum(costs) if costs else None,
         seconds=total("seconds"),
     )
-
-
-def finished(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    return [outcome for outcome in outcomes if outcome.ending is not None]
-
-
-def success(outcomes: Sequence[Outcome], *, errors_as_failures: bool, trial: int = -1) -> Rate:
-    """The success rate of what has finished, up to and with ``trial``."""
-    counted = [o for o in finished(outcomes) if errors_as_failures or not o.is_error]
-    wins = [(o.task, o.wins[trial]) for o in counted]
-    solved = sum(won for _, won in wins)
-    by_task: dict[str, list[bool]] = {}
-    for task, won in wins:
-        by_task.setdefault(task, []).append(won)
-    if len(by_task) == len(wins):
-        return Rate(solved, len(wins), wilson(solved, len(wins)))
-    return Rate(solved, len(wins), bootstrap([sum(values) / len(values) for values in by_task.values()]))
-
-
-def endings(outcomes: Sequence[Outcome]) -> Counter[str]:
-    return Counter(outcome.ending or "unfinished" for outcome in outcomes)
-
-
-def shared(a: Run, b: Run) -> list[tuple[Outcome, Outcome]]:
-    """The outcomes of both runs at the same task and seed, where both have finished without an error."""
-    of_b = {(o.task, o.seed): o for o in finished(b.outcomes) if not o.is_error}
-    mine = [o for o in finished(a.outcomes) if not o.is_error]
-    return [(o, of_b[o.task, o.seed]) for o in mine if (o.task, o.seed) in of_b]

@@ -35,16 +35,17 @@ CREATE TABLE episode (          -- one attempt at one task; planned before anyth
     turns             INTEGER NOT NULL DEFAULT 0,
     started           REAL,
     seconds           REAL,
+    lesson            TEXT,                -- JSON: what is kept of a failed trial for later ones; NULL: nothing
     UNIQUE (run, task_index, seed, trial)
 ) STRICT;
 
 CREATE TABLE reply (            -- one answer of a model, stored before it is used
     episode       INTEGER NOT NULL REFERENCES episode(id),
-    call          INTEGER NOT NULL,        -- from 0 within the episode
+    call          INTEGER NOT NULL,        -- from 0 within the episode; a call that failed leaves a gap
     request_hash  TEXT NOT NULL,
-    shared        INTEGER NOT NULL,        -- characters this prompt shares with the one before
-    prompt        TEXT NOT NULL,           -- the rest of the prompt: text, or JSON messages rendered
-    request       TEXT NOT NULL,           -- JSON: stop, max_tokens, temperature, seed, constraint
+    shared        INTEGER NOT NULL,        -- characters this prompt shares with that of call `base`
+    prompt        TEXT NOT NULL,           -- the rest of the prompt: text, or messages rendered
+    request       TEXT NOT NULL,           -- JSON: stop, max_tokens, temperature, seed, constraint, tools
     text          TEXT NOT NULL,
     finish_reason TEXT NOT NULL,
     prompt_tokens     INTEGER NOT NULL,
@@ -53,6 +54,8 @@ CREATE TABLE reply (            -- one answer of a model, stored before it is us
     cost          REAL,
     retries       INTEGER NOT NULL,
     seconds       REAL NOT NULL,
+    calls         TEXT NOT NULL DEFAULT '[]', -- JSON list of {id, name, arguments}: native tool calls
+    base          INTEGER,                 -- an earlier call, the last stored when this one was; NULL: none
     PRIMARY KEY (episode, call)
 ) STRICT, WITHOUT ROWID;
 
@@ -66,6 +69,8 @@ CREATE TABLE turn (             -- one call of the agent: thoughts and at most o
     liberties TEXT NOT NULL,               -- JSON list of {kind, before, after}
     problem   TEXT NOT NULL,
     event     TEXT NOT NULL,
+    memory    TEXT NOT NULL DEFAULT '',    -- digest of the memory in its prompts, '' where none stood there
+    notes     TEXT NOT NULL DEFAULT '[]',  -- JSON list of texts
     PRIMARY KEY (episode, turn)
 ) STRICT, WITHOUT ROWID;
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
@@ -10,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from trialogue.errors import UnknownName
-from trialogue.experiments.store import StepRecord, Store
+from trialogue.experiments.records import StepRecord
+from trialogue.experiments.store import Store
 
 THOUGHT, ACTION, OBSERVATION, REPAIR, PROBLEM = "magenta", "bold cyan", "default", "yellow", "red"
 
@@ -20,15 +22,33 @@ def print_episode(store: Store, episode: int, console: Console, *, prompts: bool
     row = store.episode(episode)
     steps = {step.turn: step for step in store.steps(episode)}
     print_head(row, console)
-    asked, shown = store.prompts(episode) if prompts else [], 0
+    asked = Prompts(store.prompts(episode) if prompts else {}, console)
+    memory = ""
     for turn in store.turns(episode):
-        while shown < min(turn["calls"], len(asked)):
-            before = asked[shown - 1] if shown else ""
-            new = asked[shown][len(before) :] if asked[shown].startswith(before) else asked[shown]
-            line(console, "prompt", new, "dim")
-            shown += 1
+        asked.print_before(turn["calls"])
+        if turn["memory"] != memory:
+            memory = turn["memory"]
+            line(console, "memory", memory or "(none)", "dim")
         print_turn(turn, steps.get(turn["turn"]), console)
+    asked.print_before(None)
+    print_lesson(row, console)
     print_end(row, console)
+
+
+class Prompts:
+    """What each call added to the prompt of the one before, printed as far as has been reached."""
+
+    def __init__(self, prompts: Mapping[int, str], console: Console) -> None:
+        self._left = sorted(prompts.items())
+        self._before = ""
+        self._console = console
+
+    def print_before(self, call: int | None) -> None:
+        """Prints those of the calls before ``call``, or all that are left."""
+        while self._left and (call is None or self._left[0][0] < call):
+            _, prompt = self._left.pop(0)
+            line(self._console, "prompt", prompt.removeprefix(self._before), "dim")
+            self._before = prompt
 
 
 def print_head(row: Any, console: Console) -> None:
@@ -36,7 +56,8 @@ def print_head(row: Any, console: Console) -> None:
     line(console, "task", f"{row['task']} ({row['type']})", "bold")
     if row["goal"]:
         line(console, "goal", row["goal"], "bold")
-    line(console, "", row["observation"], OBSERVATION)
+    if row["observation"]:
+        line(console, "", row["observation"], OBSERVATION)
 
 
 def print_turn(turn: Any, step: StepRecord | None, console: Console) -> None:
@@ -45,6 +66,8 @@ def print_turn(turn: Any, step: StepRecord | None, console: Console) -> None:
         line(console, f"think{event}", thought, THOUGHT)
     for liberty in json.loads(turn["liberties"]):
         line(console, "repair", f"{liberty['kind']}: {liberty['before']!r} -> {liberty['after']!r}", REPAIR)
+    for note in json.loads(turn["notes"]):
+        line(console, "note", note, REPAIR)
     if turn["problem"] and turn["action"] is None:
         line(console, turn["kind"], turn["problem"], PROBLEM)
     if step is not None and step.action is not None:
@@ -52,6 +75,15 @@ def print_turn(turn: Any, step: StepRecord | None, console: Console) -> None:
         line(console, "", step.observation, OBSERVATION)
         if not step.valid:
             line(console, "invalid", step.reason, PROBLEM)
+
+
+def print_lesson(row: Any, console: Console) -> None:
+    """What was kept of the episode for later trials."""
+    if row["lesson"] is not None:
+        lesson = json.loads(row["lesson"])
+        for label, key in (("attempt", "attempt"), ("reflects", "reflection")):
+            if lesson[key]:
+                line(console, label, lesson[key], THOUGHT)
 
 
 def print_end(row: Any, console: Console) -> None:
@@ -63,10 +95,9 @@ def print_end(row: Any, console: Console) -> None:
         for key in ("thoughts_count", "invalid", "prompt_tokens", "cached_tokens", "completion_tokens")
     }
     tokens = f"{n['prompt_tokens']} tokens in ({n['cached_tokens']} cached), {n['completion_tokens']} out"
-    counts = f"{row['steps']} steps, {n['thoughts_count']} thoughts, {n['invalid']} invalid, {tokens}"
-    line(
-        console, "end", f"{row['ending']}, score {row['score']:g}; {counts}", "bold green" if row["won"] else "bold red"
-    )
+    counts = f"; {row['steps']} steps, {n['thoughts_count']} thoughts, {n['invalid']} invalid, {tokens}"
+    told = f"{row['ending']}, score {row['score']:g}{counts if row['turns'] else ''}"
+    line(console, "end", told, "bold green" if row["won"] else "bold red")
     if row["error"]:
         line(console, "error", row["error"], PROBLEM)
     for note in json.loads(row["notes"]):

@@ -45,6 +45,19 @@ def sign_flip(differences: Sequence[float], seed: int = 0) -> float:
     return (int(extreme) + 1) / (RESAMPLES + 1)
 
 
+def pass_at_k(n: int, c: int, k: int) -> float | None:
+    """The chance that at least one of ``k`` attempts solves a task that ``c`` of ``n`` attempts solved.
+
+    The unbiased estimate 1 - C(n-c, k) / C(n, k) (Chen et al. 2021, section 2.1); None where ``k`` exceeds ``n``.
+    """
+    return None if k > n else 1 - math.comb(n - c, k) / math.comb(n, k)
+
+
+def pass_hat_k(n: int, c: int, k: int) -> float | None:
+    """The chance that all of ``k`` attempts solve it: C(c, k) / C(n, k) (Yao et al. 2024, tau-bench, section 4)."""
+    return None if k > n else math.comb(c, k) / math.comb(n, k)
+
+
 def fisher(successes_a: int, n_a: int, successes_b: int, n_b: int) -> float:
     """Fisher's exact test of two success rates on different tasks (or where only the counts are known)."""
     table = np.array([[successes_a, n_a - successes_a], [successes_b, n_b - successes_b]])

@@ -6,81 +6,22 @@ A second process is kept out by a lock on ``FILE.lock`` that the operating syste
 
 from __future__ import annotations
 
-import fcntl
 import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
 from typing import IO, Any
 
 from trialogue import __version__
-from trialogue.agents.contract import Turn
-from trialogue.agents.models.contract import Message, Reply, Request, Usage
+from trialogue.agents.contract import Lesson, Turn
+from trialogue.agents.models.contract import Message, Reply, Request, ToolCall, Usage
 from trialogue.errors import DataError, UnknownName, UsageError
-
-SCHEMA = "1"
-
-
-@dataclass(frozen=True)
-class RunPlan:
-    """A row of ``run`` before anything is played."""
-
-    id: int
-    name: str
-    agent: str
-    tasks: str
-
-
-@dataclass(frozen=True)
-class EpisodePlan:
-    """A row of ``episode`` before anything is played. ``id`` follows from the plan alone."""
-
-    id: int
-    run: int
-    task: str
-    task_index: int
-    type: str
-    split: str
-    seed: int
-    trial: int
-
-
-@dataclass(frozen=True)
-class StepRecord:
-    """A row of ``step``; ``action`` is None for an unreadable turn that cost a step."""
-
-    step: int
-    turn: int
-    action: str | None
-    observation: str
-    valid: bool
-    reason: str
-    reward: float
-    score: float
-    won: bool
-    seconds: float
-
-
-@dataclass(frozen=True)
-class EndRecord:
-    """How an episode ended, and what a resumed one found different from before (``notes``)."""
-
-    ending: str
-    won: bool
-    score: float
-    steps: int
-    turns: int
-    seconds: float
-    error: str = ""
-    notes: tuple[str, ...] = ()
-
-
-def dumps(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+from trialogue.experiments.records import EndRecord, EpisodePlan, RunPlan, StepRecord, dumps
+from trialogue.experiments.store_file import SCHEMA, connect, lock, open_checked
 
 
 class Store:
@@ -90,7 +31,7 @@ class Store:
         self.path = path
         self._db = connection
         self._lock = lock
-        self._last_prompt: dict[int, str] = {}
+        self._last_prompt: dict[int, tuple[int, str]] = {}
 
     @classmethod
     def create(
@@ -107,7 +48,7 @@ class Store:
         The file appears whole or not at all. Raises UsageError when it exists or another process makes it.
         """
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock = _lock(path)
+        held = lock(path)
         if path.exists():
             raise UsageError(f"{path} exists already; choose another name, or run the same configuration to resume it")
         draft = path.with_name(path.name + ".new")
@@ -126,18 +67,22 @@ class Store:
             )
             db.commit()
         draft.replace(path)
-        return cls(path, _connect(path), lock)
+        return cls(path, connect(path), held)
 
     @classmethod
     def resume(cls, path: Path) -> Store:
         """An existing store, to be continued. Raises UsageError when another process holds it."""
-        lock = _lock(path)
-        return cls(path, _checked(path), lock)
+        held = lock(path)
+        try:
+            return cls(path, open_checked(path, locked=True), held)
+        except BaseException:
+            held.close()
+            raise
 
     @classmethod
     def read(cls, path: Path) -> Store:
         """An existing store, to be looked at; also while another process writes it."""
-        return cls(path, _checked(path), None)
+        return cls(path, open_checked(path, locked=False), None)
 
     def close(self) -> None:
         self._db.close()
@@ -157,19 +102,35 @@ class Store:
             self._db.execute("UPDATE run SET conditions = ? WHERE id = ?", (dumps(conditions), run))
 
     def start_episode(self, episode: int) -> list[StepRecord]:
-        """Begins an episode, or begins it again: its turns and steps go, its replies stay. Returns the old steps."""
+        """Begins an episode, or begins it again: all but its replies goes. Returns the old steps."""
         with self._db:
             old = list(self.steps(episode))
-            self._db.execute("DELETE FROM turn WHERE episode = ?", (episode,))
-            self._db.execute("DELETE FROM step WHERE episode = ?", (episode,))
+            self._empty(episode)
             self._db.execute("UPDATE episode SET started = ? WHERE id = ?", (time.time(), episode))
         return old
 
-    def reopen(self, endings: Sequence[str]) -> int:
-        """Lets episodes with these endings be played again. Returns how many.
+    def skip_episode(self, episode: int, end: EndRecord) -> None:
+        """Ends an episode that is not played; what may have been played of it before goes."""
+        self.drop_replies(episode)
+        with self._db:
+            self._empty(episode)
+        self.end_episode(episode, end)
 
-        Their replies stay: what was paid for is used again up to where it ended. Raises UnknownName for an ending
-        that no episode has.
+    def _empty(self, episode: int) -> None:
+        self._db.execute("DELETE FROM turn WHERE episode = ?", (episode,))
+        self._db.execute("DELETE FROM step WHERE episode = ?", (episode,))
+        self._db.execute(
+            "UPDATE episode SET started = NULL, lesson = NULL, goal = '', dialect = '', observation = '', "
+            "exemplars = '[]' WHERE id = ?",
+            (episode,),
+        )
+
+    def reopen(self, endings: Sequence[str]) -> int:
+        """Lets episodes with these endings be played again, and the later trials of each. Returns how many.
+
+        What a later trial is told, and whether it is played at all, hangs on the earlier ones. Replies stay: what was
+        paid for is used again as far as it fits; only that a prompt was too long is asked again. Raises UnknownName
+        for an ending that no episode has.
         """
         with self._db:
             found = {
@@ -178,8 +139,12 @@ class Store:
             for ending in endings:
                 if ending not in found:
                     raise UnknownName("ending in this store", ending, found)
-            update = "UPDATE episode SET ending = NULL, won = NULL, error = '' WHERE ending = ?"
-            return sum(self._db.execute(update, (ending,)).rowcount for ending in set(endings))
+            first = ",".join("?" * len(endings))
+            rows = self._db.execute(_REOPENED.format(endings=first), tuple(endings)).fetchall()
+            update = "UPDATE episode SET ending = NULL, won = NULL, error = '', lesson = NULL WHERE id = ?"
+            self._db.executemany(update, [(row["id"],) for row in rows])
+            self._db.executemany(_DROP_OVERFLOW, [(row["id"], row["id"]) for row in rows])
+        return len(rows)
 
     def describe_episode(self, episode: int, *, goal: str, dialect: str, observation: str) -> None:
         with self._db:
@@ -194,15 +159,28 @@ class Store:
 
     def add_reply(self, episode: int, call: int, request: Request, request_hash: str, reply: Reply) -> None:
         prompt = render_prompt(request)
-        shared = _common_prefix(self._prompt_before(episode, call), prompt)
-        self._last_prompt[episode] = prompt
-        row = (
-            *(episode, call, request_hash, shared, prompt[shared:], dumps(_request_settings(request))),
-            *(reply.text, reply.finish_reason, reply.usage.prompt, reply.usage.completion, reply.usage.cached),
-            *(reply.cost, reply.retries, reply.seconds),
-        )
-        with self._db:
-            self._db.execute(f"INSERT OR REPLACE INTO reply VALUES ({','.join('?' * len(row))})", row)  # noqa: S608
+        base, before = self._prompt_before(episode, call)
+        shared = _common_prefix(before, prompt)
+        self._last_prompt[episode] = call, prompt
+        columns = {
+            "episode": episode,
+            "call": call,
+            "request_hash": request_hash,
+            "base": base,
+            "shared": shared,
+            "prompt": prompt[shared:],
+            "request": dumps(_request_settings(request)),
+            "text": reply.text,
+            "finish_reason": reply.finish_reason,
+            "prompt_tokens": reply.usage.prompt,
+            "completion_tokens": reply.usage.completion,
+            "cached_tokens": reply.usage.cached,
+            "cost": reply.cost,
+            "retries": reply.retries,
+            "seconds": reply.seconds,
+            "calls": dumps([asdict(one) for one in reply.calls]),
+        }
+        self._insert("reply", columns)
 
     def drop_replies(self, episode: int, from_call: int = 0) -> None:
         """Forgets replies that no longer fit: their prompt is not the one that is being asked now."""
@@ -211,18 +189,27 @@ class Store:
             self._db.execute("DELETE FROM reply WHERE episode = ? AND call >= ?", (episode, from_call))
 
     def add_turn(self, episode: int, number: int, calls: int, turn: Turn) -> None:
-        liberties = [asdict(liberty) for liberty in turn.liberties]
-        row = (episode, number, calls, turn.kind, dumps(list(turn.thoughts)), turn.action, dumps(liberties))
-        with self._db:
-            self._db.execute("INSERT INTO turn VALUES (?,?,?,?,?,?,?,?,?)", (*row, turn.problem, turn.event))
+        columns = {
+            "episode": episode,
+            "turn": number,
+            "calls": calls,
+            "kind": turn.kind,
+            "thoughts": dumps(list(turn.thoughts)),
+            "action": turn.action,
+            "liberties": dumps([asdict(liberty) for liberty in turn.liberties]),
+            "problem": turn.problem,
+            "event": turn.event,
+            "memory": turn.memory,
+            "notes": dumps(list(turn.notes)),
+        }
+        self._insert("turn", columns)
 
     def add_step(self, episode: int, step: StepRecord) -> None:
-        row = (
-            *(episode, step.step, step.turn, step.action, step.observation, int(step.valid), step.reason),
-            *(step.reward, step.score, int(step.won), step.seconds),
-        )
+        self._insert("step", {"episode": episode, **asdict(step)})
+
+    def set_lesson(self, episode: int, lesson: Lesson) -> None:
         with self._db:
-            self._db.execute("INSERT INTO step VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
+            self._db.execute("UPDATE episode SET lesson = ? WHERE id = ?", (dumps(asdict(lesson)), episode))
 
     def end_episode(self, episode: int, end: EndRecord) -> None:
         self._last_prompt.pop(episode, None)
@@ -267,33 +254,67 @@ class Store:
     def turns(self, episode: int) -> list[sqlite3.Row]:
         return self._db.execute("SELECT * FROM turn WHERE episode = ? ORDER BY turn", (episode,)).fetchall()
 
-    def replies(self, episode: int) -> list[tuple[str, Reply]]:
-        """(request hash, reply) in the order of the calls."""
+    def replies(self, episode: int) -> dict[int, tuple[str, Reply]]:
+        """(request hash, reply) by call, in the order of the calls; a call that failed is missing."""
         rows = self._db.execute("SELECT * FROM reply WHERE episode = ? ORDER BY call", (episode,)).fetchall()
-        return [(row["request_hash"], _reply(row)) for row in rows]
+        return {row["call"]: (row["request_hash"], _reply(row)) for row in rows}
 
-    def prompts(self, episode: int) -> list[str]:
-        """Every prompt of the episode, whole, rebuilt from what each added to the one before."""
-        prompts: list[str] = []
-        for row in self._db.execute("SELECT shared, prompt FROM reply WHERE episode = ? ORDER BY call", (episode,)):
-            prompts.append((prompts[-1] if prompts else "")[: row["shared"]] + row["prompt"])
+    def prompts(self, episode: int) -> dict[int, str]:
+        """Every prompt of the episode by call, whole, rebuilt from what each added to an earlier one."""
+        prompts: dict[int, str] = {}
+        rows = "SELECT call, base, shared, prompt FROM reply WHERE episode = ? ORDER BY call"
+        for row in self._db.execute(rows, (episode,)):
+            prompts[row["call"]] = prompts.get(row["base"], "")[: row["shared"]] + row["prompt"]
         return prompts
 
-    def _prompt_before(self, episode: int, call: int) -> str:
-        if episode not in self._last_prompt:
-            stored = self.prompts(episode)
-            self._last_prompt[episode] = stored[call - 1] if 0 < call <= len(stored) else ""
-        return self._last_prompt[episode]
+    def lessons(self, episode: int) -> tuple[Lesson, ...]:
+        """What is kept of the trials before this one, at the same task with the same seed, oldest first."""
+        rows = self._db.execute(_LESSONS, (episode,)).fetchall()
+        return tuple(Lesson(**json.loads(row["lesson"])) for row in rows)
 
+    def _insert(self, table: str, columns: Mapping[str, Any]) -> None:
+        names, places = ",".join(columns), ",".join("?" * len(columns))
+        statement = f"INSERT INTO {table} ({names}) VALUES ({places})"  # noqa: S608
+        with self._db:
+            self._db.execute(statement, tuple(columns.values()))
+
+    def _prompt_before(self, episode: int, call: int) -> tuple[int | None, str]:
+        """The last stored call before ``call``, with its prompt; (None, "") where there is none."""
+        last = self._last_prompt.get(episode)
+        if last is not None and last[0] == call - 1:
+            return last
+        earlier = [(number, prompt) for number, prompt in self.prompts(episode).items() if number < call]
+        return earlier[-1] if earlier else (None, "")
+
+
+_LESSONS = """
+SELECT earlier.lesson FROM episode this JOIN episode earlier
+    ON (earlier.run, earlier.task_index, earlier.seed) = (this.run, this.task_index, this.seed)
+    AND earlier.trial < this.trial
+WHERE this.id = ? AND earlier.lesson NOT NULL ORDER BY earlier.trial
+"""
+
+_DROP_OVERFLOW = """
+DELETE FROM reply WHERE episode = ? AND finish_reason = 'overflow'
+    AND call = (SELECT max(call) FROM reply WHERE episode = ?)
+"""
+
+_REOPENED = """
+SELECT DISTINCT later.id FROM episode first JOIN episode later
+    ON (later.run, later.task_index, later.seed) = (first.run, first.task_index, first.seed)
+    AND later.trial >= first.trial
+WHERE first.ending IN ({endings}) AND later.ending NOT NULL
+"""
 
 _EPISODES = """
 SELECT episode.*, run.name AS run_name, run.agent AS agent, run.tasks AS tasks,
-    t.thoughts_count, t.repairs, t.unreadable, s.invalid, r.calls, r.prompt_tokens, r.completion_tokens,
+    t.thoughts_count, t.repairs, t.unreadable, t.remembered, s.invalid, r.calls, r.prompt_tokens, r.completion_tokens,
     r.cached_tokens, r.cost, r.retries
 FROM episode JOIN run ON run.id = episode.run
 LEFT JOIN (SELECT episode, sum(json_array_length(thoughts)) AS thoughts_count,
                   sum(json_array_length(liberties)) AS repairs,
-                  sum(kind IN ('unreadable', 'truncated')) AS unreadable FROM turn GROUP BY episode) t
+                  sum(kind IN ('unreadable', 'truncated')) AS unreadable,
+                  max(memory != '') AS remembered FROM turn GROUP BY episode) t
     ON t.episode = episode.id
 LEFT JOIN (SELECT episode, sum(NOT valid) AS invalid FROM step GROUP BY episode) s ON s.episode = episode.id
 LEFT JOIN (SELECT episode, count(*) AS calls, sum(prompt_tokens) AS prompt_tokens,
@@ -310,7 +331,9 @@ def render_prompt(request: Request) -> str:
 
 
 def _render_message(message: Message) -> str:
-    return f"[{message.role}]\n{message.content}\n"
+    head = f"{message.role} {message.call_id}".rstrip()
+    calls = "".join(f"call {call.id}: {call.name} {call.arguments}\n" for call in message.calls)
+    return f"[{head}]\n{message.content}\n{calls}"
 
 
 def _request_settings(request: Request) -> dict[str, Any]:
@@ -321,48 +344,11 @@ def _request_settings(request: Request) -> dict[str, Any]:
 
 def _reply(row: sqlite3.Row) -> Reply:
     usage = Usage(row["prompt_tokens"], row["completion_tokens"], row["cached_tokens"])
-    return Reply(row["text"], row["finish_reason"], usage, row["cost"], row["retries"], row["seconds"])
+    calls = tuple(ToolCall(**call) for call in json.loads(row["calls"]))
+    return Reply(row["text"], row["finish_reason"], usage, row["cost"], row["retries"], row["seconds"], calls)
 
 
 def _common_prefix(a: str, b: str) -> int:
     if b.startswith(a):
         return len(a)
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    # Only the thread of the event loop writes; the check would also refuse a handover between tests' threads.
-    db = sqlite3.connect(path, timeout=30, check_same_thread=False)
-    db.row_factory = sqlite3.Row
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA synchronous = NORMAL")
-    db.execute("PRAGMA foreign_keys = ON")
-    return db
-
-
-def _checked(path: Path) -> sqlite3.Connection:
-    if not path.is_file():
-        raise UsageError(f"there is no store at {path}")
-    with path.open("rb") as file:
-        if not file.read(16).startswith(b"SQLite format 3"):
-            raise DataError(f"{path} is not a store: expected an SQLite file")
-    db = _connect(path)
-    try:
-        with closing(db.execute("SELECT value FROM meta WHERE key = 'schema'")) as cursor:
-            row = cursor.fetchone()
-    except sqlite3.DatabaseError as error:
-        raise DataError(f"{path} is not a store of Trialogue: {error}") from error
-    if row is None or row["value"] != SCHEMA:
-        found = "none" if row is None else row["value"]
-        raise DataError(f"{path} has schema {found}, this version reads schema {SCHEMA}")
-    return db
-
-
-def _lock(path: Path) -> IO[str]:
-    lock = path.with_name(path.name + ".lock").open("w")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        lock.close()
-        raise UsageError(f"{path} is being written by another process; wait for it or end it first") from None
-    return lock

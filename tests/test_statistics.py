@@ -1,6 +1,7 @@
 """Statistics against hand-checked values and against scipy on random tables."""
 
 import math
+from itertools import combinations
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,8 @@ from trialogue.experiments.statistics import (
     fisher,
     holm,
     mcnemar,
+    pass_at_k,
+    pass_hat_k,
     sign_flip,
     tasks_needed,
     wilson,
@@ -108,3 +111,29 @@ def test_pairs_of_different_length_are_refused() -> None:
 def test_sign_flips_estimate_mcnemar(b: int, c: int) -> None:
     differences = [1.0] * b + [-1.0] * c + [0.0] * 5
     assert sign_flip(differences) == pytest.approx(mcnemar(b, c), abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("n", "c", "k", "at", "hat"),
+    [
+        (3, 1, 1, 1 / 3, 1 / 3),  # TW-02
+        (3, 1, 2, 2 / 3, 0.0),
+        (3, 1, 5, None, None),
+        (5, 2, 3, 0.9, 0.0),  # STAT-06: the plug-in estimate would be 0.784
+        (8, 5, 3, 0.98214, 0.17857),  # STAT-07
+        (8, 5, 9, None, None),
+        (4, 0, 2, 0.0, 0.0),
+        (4, 4, 4, 1.0, 1.0),
+    ],
+)
+def test_of_k_attempts_any_or_all(n: int, c: int, k: int, at: float | None, hat: float | None) -> None:
+    assert pass_at_k(n, c, k) == (None if at is None else pytest.approx(at, abs=5e-6))
+    assert pass_hat_k(n, c, k) == (None if hat is None else pytest.approx(hat, abs=5e-6))
+
+
+@given(st.integers(1, 7).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))))
+def test_any_and_all_are_the_shares_of_all_choices_of_k_attempts(case: tuple[int, int, int]) -> None:
+    n, c, k = case
+    chosen = list(combinations([True] * c + [False] * (n - c), k))
+    assert pass_at_k(n, c, k) == pytest.approx(sum(map(any, chosen)) / len(chosen))
+    assert pass_hat_k(n, c, k) == pytest.approx(sum(map(all, chosen)) / len(chosen))

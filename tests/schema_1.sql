@@ -1,0 +1,87 @@
+-- One file holds one experiment. Times are seconds; JSON columns hold UTF-8 JSON text with sorted keys.
+
+CREATE TABLE meta (
+    key   TEXT PRIMARY KEY,     -- schema, trialogue, created, config, name
+    value TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE run (              -- one agent on one task set
+    id         INTEGER PRIMARY KEY,
+    name       TEXT NOT NULL UNIQUE,       -- AGENT/TASKS
+    agent      TEXT NOT NULL,
+    tasks      TEXT NOT NULL,
+    conditions TEXT NOT NULL               -- JSON: everything a number depends on
+) STRICT;
+
+CREATE TABLE episode (          -- one attempt at one task; planned before anything is played
+    id                INTEGER PRIMARY KEY, -- the same for the same plan, at any concurrency
+    run               INTEGER NOT NULL REFERENCES run(id),
+    task              TEXT NOT NULL,
+    task_index        INTEGER NOT NULL,    -- position in the task set, from 0
+    type              TEXT NOT NULL,
+    split             TEXT NOT NULL,
+    seed              INTEGER NOT NULL,
+    trial             INTEGER NOT NULL,    -- from 0
+    goal              TEXT NOT NULL DEFAULT '',
+    dialect           TEXT NOT NULL DEFAULT '',
+    observation       TEXT NOT NULL DEFAULT '',  -- what the environment said at the start
+    exemplars         TEXT NOT NULL DEFAULT '[]',-- JSON: ids, in the order shown
+    ending            TEXT,                -- NULL until it has ended
+    won               INTEGER,
+    score             REAL,
+    error             TEXT NOT NULL DEFAULT '',
+    notes             TEXT NOT NULL DEFAULT '[]',-- JSON: what a resumed episode found different
+    steps             INTEGER NOT NULL DEFAULT 0,
+    turns             INTEGER NOT NULL DEFAULT 0,
+    started           REAL,
+    seconds           REAL,
+    UNIQUE (run, task_index, seed, trial)
+) STRICT;
+
+CREATE TABLE reply (            -- one answer of a model, stored before it is used
+    episode       INTEGER NOT NULL REFERENCES episode(id),
+    call          INTEGER NOT NULL,        -- from 0 within the episode
+    request_hash  TEXT NOT NULL,
+    shared        INTEGER NOT NULL,        -- characters this prompt shares with the one before
+    prompt        TEXT NOT NULL,           -- the rest of the prompt: text, or JSON messages rendered
+    request       TEXT NOT NULL,           -- JSON: stop, max_tokens, temperature, seed, constraint
+    text          TEXT NOT NULL,
+    finish_reason TEXT NOT NULL,
+    prompt_tokens     INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL,
+    cached_tokens     INTEGER NOT NULL,
+    cost          REAL,
+    retries       INTEGER NOT NULL,
+    seconds       REAL NOT NULL,
+    PRIMARY KEY (episode, call)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE turn (             -- one call of the agent: thoughts and at most one action
+    episode   INTEGER NOT NULL REFERENCES episode(id),
+    turn      INTEGER NOT NULL,            -- from 0 within the episode
+    calls     INTEGER NOT NULL,            -- replies used up to and with this turn
+    kind      TEXT NOT NULL,
+    thoughts  TEXT NOT NULL,               -- JSON list
+    action    TEXT,
+    liberties TEXT NOT NULL,               -- JSON list of {kind, before, after}
+    problem   TEXT NOT NULL,
+    event     TEXT NOT NULL,
+    PRIMARY KEY (episode, turn)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE step (             -- one action executed, or one unreadable turn that cost a step
+    episode     INTEGER NOT NULL REFERENCES episode(id),
+    step        INTEGER NOT NULL,          -- from 1 within the episode
+    turn        INTEGER NOT NULL,
+    action      TEXT,                      -- NULL: nothing readable, nothing was executed
+    observation TEXT NOT NULL,
+    valid       INTEGER NOT NULL,
+    reason      TEXT NOT NULL,
+    reward      REAL NOT NULL,
+    score       REAL NOT NULL,
+    won         INTEGER NOT NULL,
+    seconds     REAL NOT NULL,
+    PRIMARY KEY (episode, step)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX episode_by_run ON episode (run, task_index, seed, trial);
