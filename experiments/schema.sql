@@ -10,7 +10,9 @@ CREATE TABLE run (              -- one agent on one task set
     name       TEXT NOT NULL UNIQUE,       -- AGENT/TASKS
     agent      TEXT NOT NULL,
     tasks      TEXT NOT NULL,
-    conditions TEXT NOT NULL               -- JSON: everything a number depends on
+    conditions TEXT NOT NULL,              -- JSON: everything a number depends on
+    parent     INTEGER REFERENCES episode(id), -- the episode that this run forks; NULL for a run of the plan
+    fork       TEXT                        -- JSON: at which step, and the thought or action put there
 ) STRICT;
 
 CREATE TABLE episode (          -- one attempt at one task; planned before anything is played
@@ -90,3 +92,12 @@ CREATE TABLE step (             -- one action executed, or one unreadable turn t
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX episode_by_run ON episode (run, task_index, seed, trial);
+
+CREATE TABLE label (            -- what a person says of an episode: a failure tag, or a word of their own
+    episode INTEGER NOT NULL REFERENCES episode(id),
+    label   TEXT NOT NULL,
+    who     TEXT NOT NULL,
+    note    TEXT NOT NULL DEFAULT '',
+    time    REAL NOT NULL,
+    PRIMARY KEY (episode, label, who)
+) STRICT, WITHOUT ROWID;

@@ -11,7 +11,7 @@ from typing import IO
 
 from trialogue.errors import DataError, UsageError
 
-SCHEMA = "2"
+SCHEMA = "3"
 
 MIGRATIONS = {
     "1": (
@@ -23,6 +23,13 @@ MIGRATIONS = {
         "ALTER TABLE turn ADD COLUMN memory TEXT NOT NULL DEFAULT ''",
         "ALTER TABLE turn ADD COLUMN notes TEXT NOT NULL DEFAULT '[]'",
         "UPDATE meta SET value = '2' WHERE key = 'schema'",
+    ),
+    "2": (
+        "ALTER TABLE run ADD COLUMN parent INTEGER REFERENCES episode(id)",
+        "ALTER TABLE run ADD COLUMN fork TEXT",
+        "CREATE TABLE label (episode INTEGER NOT NULL REFERENCES episode(id), label TEXT NOT NULL, who TEXT NOT NULL, "
+        "note TEXT NOT NULL DEFAULT '', time REAL NOT NULL, PRIMARY KEY (episode, label, who)) STRICT, WITHOUT ROWID",
+        "UPDATE meta SET value = '3' WHERE key = 'schema'",
     ),
 }
 """What brings a store of one schema to the next, its new number included."""

@@ -105,7 +105,7 @@ def model_of(config: ExperimentConfig, agent: AgentConfig) -> ModelConfig | None
     if not needs_model(agent.agent):
         return None
     default = default_model(agent.agent)
-    model = agent.model or config.model or (ModelConfig(name=default) if default else None)
+    model = agent.model or (ModelConfig(name=default) if default else config.model)
     if model is None:
         raise UsageError(f"agent {agent.agent!r} needs a model: set `model:` in the experiment or in the agent")
     return model

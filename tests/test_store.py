@@ -162,7 +162,7 @@ async def test_a_migration_that_fails_changes_nothing(old: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("3", f"schema 3, of a newer version of Trialogue; this one reads up to {SCHEMA}: update it"),
+        ("4", f"schema 4, of a newer version of Trialogue; this one reads up to {SCHEMA}: update it"),
         ("0", "schema '0', which no version"),
         ("two", "schema 'two', which no version"),
         (None, "names no schema"),
