@@ -13,6 +13,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError, field_validator
 
 from trialogue.errors import UsageError, nearest
+from trialogue.experiments.hosts import Where
 
 Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$", max_length=80)]
 
@@ -62,13 +63,30 @@ class TasksConfig(_Section):
 
 class Limits(_Section):
     """Bounds of one episode: executed actions and unreadable turns (``steps``), agent calls (``turns``),
-    unreadable turns in a row (``unreadable``), tokens read and written (``tokens``), seconds (``seconds``)."""
+    unreadable turns in a row (``unreadable``), tokens read and written (``tokens``), money (``cost``, where the model
+    has prices), seconds (``seconds``); and of one reset or step of its environment (``step_seconds``)."""
 
     steps: int = Field(default=50, ge=1)
     turns: int = Field(default=150, ge=1)
     unreadable: int = Field(default=5, ge=1)
     tokens: int | None = Field(default=None, ge=1)
+    cost: float | None = Field(default=None, gt=0)
     seconds: float | None = Field(default=None, gt=0)
+    step_seconds: float | None = Field(default=300.0, gt=0)
+
+
+class Budget(_Section):
+    """Bounds of the whole experiment: money and tokens, those of interrupted runs included; seconds of this run; and
+    the share of this run's episodes that may end in an error, looked at once ``errors_after`` have ended.
+
+    When one is reached, no other turn is taken: what has finished stays, and a higher bound lets the run go on.
+    """
+
+    cost: float | None = Field(default=None, gt=0)
+    tokens: int | None = Field(default=None, ge=1)
+    seconds: float | None = Field(default=None, gt=0)
+    error_rate: float | None = Field(default=None, gt=0, le=1)
+    errors_after: int = Field(default=10, ge=1)
 
 
 class StuckConfig(_Section):
@@ -79,7 +97,11 @@ class StuckConfig(_Section):
 
 
 class ExperimentConfig(_Section):
-    """The whole experiment. Every agent plays every task of every task set with every seed."""
+    """The whole experiment. Every agent plays every task of every task set with every seed.
+
+    ``environments`` live in "threads" of this process, in "processes" of their own, or in "ray" actors; ``concurrency``
+    episodes are played at once, each with an environment.
+    """
 
     name: Label
     agents: dict[Label, AgentConfig] = Field(min_length=1)
@@ -89,6 +111,8 @@ class ExperimentConfig(_Section):
     trials: int = Field(default=1, ge=1)
     limits: Limits = Limits()
     stuck: StuckConfig | None = StuckConfig()
+    budget: Budget = Budget()
+    environments: Where = "threads"
     concurrency: int = Field(default=4, ge=1)
 
     @field_validator("model", mode="before")
@@ -104,8 +128,8 @@ class ExperimentConfig(_Section):
         return value
 
     def record(self) -> dict[str, Any]:
-        """What decides the records: everything but how many episodes are played at once."""
-        return self.model_dump(mode="json", exclude={"concurrency"})
+        """What decides the records: all but where, how many at once, and until when episodes are played."""
+        return self.model_dump(mode="json", exclude={"concurrency", "environments", "budget"})
 
 
 def load_config(path: Path, overrides: Sequence[str] = ()) -> ExperimentConfig:
@@ -170,6 +194,7 @@ def _apply(data: dict[str, Any], override: str) -> None:
 _SECTIONS: dict[str, type[_Section]] = {
     "model": ModelConfig,
     "limits": Limits,
+    "budget": Budget,
     "stuck": StuckConfig,
     "agents": AgentConfig,
     "tasks": TasksConfig,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,10 +9,10 @@ from typing import Any
 
 from trialogue.agents.contract import Agent, Briefing, Lesson, Turn, View
 from trialogue.agents.stuck import is_stuck
-from trialogue.envs.contract import TextEnv
 from trialogue.errors import EnvError, ModelError
 from trialogue.experiments.config import Limits, StuckConfig
 from trialogue.experiments.endings import Ending, ending_of
+from trialogue.experiments.hosts import EnvHost
 from trialogue.experiments.records import EndRecord, StepRecord
 
 
@@ -37,18 +36,21 @@ class EpisodeLog:
 
 @dataclass
 class Episode:
-    """Plays one attempt at one task. ``tokens`` tells how many tokens were used so far.
+    """Plays one attempt at one task. ``spent`` tells how many tokens, and how much money, were used so far.
+
+    ``go_on`` is called before each turn and may raise, to leave the episode as it is.
 
     ``trial`` is its number and ``memory`` the lessons of the trials before it, as the agent is told.
     """
 
-    env: TextEnv
+    host: EnvHost
     agent: Agent
     task: str
     seed: int
     rules: Rules
     log: EpisodeLog
-    tokens: Callable[[], int] = lambda: 0
+    spent: Callable[[], tuple[int, float]] = lambda: (0, 0.0)
+    go_on: Callable[[], None] = lambda: None
     trial: int = 0
     memory: tuple[Lesson, ...] = ()
     turns: int = 0
@@ -74,6 +76,7 @@ class Episode:
     async def _until_ended(self, started: float) -> Ending:
         view = await self._begin()
         while True:
+            self.go_on()
             turn = await self.agent.turn(view)
             self.log.turned(self.turns, turn)
             self.turns += 1
@@ -89,28 +92,30 @@ class Episode:
                 return ending
 
     async def _begin(self) -> View:
-        observation, info = await self._guard(self.env.reset, seed=self.seed, options={"task": self.task})
-        self.log.described(info["goal"], info["dialect"], observation)
+        opened = await self.host.open(self.task, self.seed)
+        info = opened.info
+        self.log.described(info["goal"], info["dialect"], opened.observation)
         self.agent.begin(
             Briefing(
-                env=self.env.name,
+                env=opened.env,
                 task=self.task,
                 type=info["type"],
                 goal=info["goal"],
-                templates=self.env.action_space.templates,
+                templates=opened.templates,
                 dialect=info["dialect"],
                 memory=self.memory,
                 trial=self.trial,
                 seed=self.seed,
-                expert=self.env.expert(),
+                expert=opened.expert,
             )
         )
-        return View(observation, _admissible(info))
+        return View(opened.observation, _admissible(info))
 
     async def _act(self, action: str) -> tuple[View, Ending | None]:
         started = time.perf_counter()
         self.steps += 1
-        observation, reward, terminated, _, info = await self._guard(self.env.step, action)
+        stepped = await self.host.step(action)
+        observation, info = stepped.observation, stepped.info
         self.won, self.score = bool(info["won"]), float(info["score"])
         self.log.stepped(
             StepRecord(
@@ -120,7 +125,7 @@ class Episode:
                 observation=observation,
                 valid=bool(info["valid"]),
                 reason=info["reason"],
-                reward=float(reward),
+                reward=stepped.reward,
                 score=self.score,
                 won=self.won,
                 seconds=time.perf_counter() - started,
@@ -128,7 +133,7 @@ class Episode:
         )
         self.pairs.append((action, observation))
         view = View(observation, _admissible(info), "" if info["valid"] else info["reason"])
-        return view, self._outcome(terminated)
+        return view, self._outcome(stepped.terminated)
 
     def _outcome(self, terminated: bool) -> Ending | None:
         if self.won:
@@ -154,22 +159,14 @@ class Episode:
         limits = self.rules.limits
         if self.steps >= limits.steps:
             return Ending.STEP_LIMIT
-        spent = (
+        tokens, cost = self.spent()
+        over = (
             self.turns >= limits.turns
-            or (limits.tokens is not None and self.tokens() >= limits.tokens)
+            or (limits.tokens is not None and tokens >= limits.tokens)
+            or (limits.cost is not None and cost >= limits.cost)
             or (limits.seconds is not None and time.perf_counter() - started >= limits.seconds)
         )
-        return Ending.BUDGET if spent else None
-
-    async def _guard(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Runs the environment in a thread; whatever it raises becomes an EnvError that names what it was doing."""
-        try:
-            return await asyncio.to_thread(call, *args, **kwargs)
-        except EnvError:
-            raise
-        except Exception as error:
-            doing = f"{call.__name__}{args!r}" if args else f"{call.__name__} of {self.task}"
-            raise EnvError(f"{type(error).__name__} in {doing}: {error}") from error
+        return Ending.BUDGET if over else None
 
 
 def _admissible(info: Any) -> tuple[str, ...] | None:

@@ -177,7 +177,7 @@ def _wording(own: tuple[str, str], other: tuple[str, str]) -> Wording:
 
 
 def _exemplar_data(entry: ExemplarEntry) -> dict[str, Any]:
-    head = {"id": entry.id} | ({"task": entry.task} if entry.task else {})
+    head: dict[str, Any] = {"id": entry.id} | ({"task": entry.task} if entry.task else {})
     head |= {"goal": entry.goal, "observation": entry.observation}
     head |= {"reasoning": entry.reasoning} if entry.reasoning else {}
     head |= {"plan": [step.model_dump() for step in entry.plan]} if entry.plan else {}

@@ -37,6 +37,7 @@ class StoreLog(EpisodeLog):
         self._observer = observer
         self._before = {step.step: step for step in store.start_episode(episode)}
         self._tokens = 0
+        self._cost = 0.0
         self._calls = 0
         stored = store.replies(episode)
         self._tape = Tape(stored, on_new=self._on_new, on_reply=self._on_reply, on_stale=self._on_stale)
@@ -44,8 +45,9 @@ class StoreLog(EpisodeLog):
     def recorded(self, model: Model) -> Model:
         return self._tape.recorded(model)
 
-    def tokens(self) -> int:
-        return self._tokens
+    def spent(self) -> tuple[int, float]:
+        """Tokens read and written, and money; what was replayed included."""
+        return self._tokens, self._cost
 
     def described(self, goal: str, dialect: str, observation: str) -> None:
         self._store.describe_episode(self._episode, goal=goal, dialect=dialect, observation=observation)
@@ -71,6 +73,7 @@ class StoreLog(EpisodeLog):
     def _on_reply(self, call: int, reply: Reply) -> None:
         self._calls = max(self._calls, call + 1)
         self._tokens += reply.usage.prompt + reply.usage.completion
+        self._cost += reply.cost or 0.0
 
     def _on_stale(self, call: int) -> None:
         self._store.drop_replies(self._episode, call)

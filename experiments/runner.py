@@ -7,18 +7,20 @@ the stored replies, which cost nothing, and goes on with the model where they en
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
 from trialogue.agents.contract import Learner
-from trialogue.envs.contract import TextEnv
-from trialogue.errors import ModelError
+from trialogue.agents.models.contract import Reply
+from trialogue.errors import BudgetSpent, ModelError
+from trialogue.experiments.budget import Meter
 from trialogue.experiments.config import ExperimentConfig
 from trialogue.experiments.endings import ERRORS, Ending, ending_of
 from trialogue.experiments.episode import Episode
+from trialogue.experiments.hosts import EnvHost
 from trialogue.experiments.queue import AffinityQueue
 from trialogue.experiments.recording import Observer, StoreLog
 from trialogue.experiments.records import EndRecord
@@ -56,11 +58,26 @@ class Trial:
     won: bool
 
 
+@dataclass(frozen=True)
+class Table(Observer):
+    """What every episode of a run is played at."""
+
+    workshop: Workshop
+    store: Store
+    observer: Observer
+    meter: Meter
+
+    def replied(self, reply: Reply) -> None:
+        self.meter.replied(reply)
+        self.observer.replied(reply)
+
+
 async def run_experiment(config: ExperimentConfig, store: Store, observer: Observer | None = None) -> None:
     """Plays every episode of ``store`` that has not ended.
 
     Raises UsageError before the first episode when an agent, model or environment cannot be made; ModelError
-    when a model says that it will answer nobody (quota, key): what had finished stays finished.
+    when a model says that it will answer nobody (quota, key), BudgetSpent when the run may cost no more: what had
+    finished stays finished.
     """
     observer = observer or Observer()
     episodes = store.episodes()
@@ -78,9 +95,14 @@ async def run_experiment(config: ExperimentConfig, store: Store, observer: Obser
         conditions = await asyncio.to_thread(Conditions, workshop)
         _set_conditions(store, conditions)
         try:
-            await _play_all(chains, workshop, store, observer)
+            await _play_all(chains, Table(workshop, store, observer, _meter(config, episodes)))
         finally:
             _set_conditions(store, conditions)
+
+
+def _meter(config: ExperimentConfig, episodes: Sequence[Any]) -> Meter:
+    tokens = sum((row["prompt_tokens"] or 0) + (row["completion_tokens"] or 0) for row in episodes)
+    return Meter(config.budget, cost=sum(row["cost"] or 0.0 for row in episodes), tokens=tokens)
 
 
 def read_chains(store: Store) -> Iterator[Chain]:
@@ -101,50 +123,55 @@ def _set_conditions(store: Store, conditions: Conditions) -> None:
         store.set_conditions(run["id"], conditions.of(run["agent"], run["tasks"]))
 
 
-async def _play_all(chains: list[Chain], workshop: Workshop, store: Store, observer: Observer) -> None:
+async def _play_all(chains: list[Chain], table: Table) -> None:
     queue = AffinityQueue(chains, group=lambda c: (c.tasks, c.type, c.run_name))
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(workshop.config.concurrency):
-                group.create_task(_work(queue, workshop, store, observer))
+            for _ in range(table.workshop.config.concurrency):
+                group.create_task(_work(queue, table))
     except* Exception as errors:
         raise _first(errors) from None
+    if queue.take() is not None or any(episode["ending"] is None for episode in table.store.episodes()):
+        table.meter.check()
 
 
-class EnvPool:
+class HostPool:
     """The environments of one worker, one for each task set, since they are costly to make."""
 
-    def __init__(self, make: Callable[[str], TextEnv]) -> None:
+    def __init__(self, make: Callable[[str], EnvHost]) -> None:
         self._make = make
-        self._envs: dict[str, TextEnv] = {}
+        self._hosts: dict[str, EnvHost] = {}
 
-    async def get(self, tasks: str) -> TextEnv:
-        if tasks not in self._envs:
-            self._envs[tasks] = await asyncio.to_thread(self._make, tasks)
-        return self._envs[tasks]
+    def get(self, tasks: str) -> EnvHost:
+        if tasks not in self._hosts:
+            self._hosts[tasks] = self._make(tasks)
+        return self._hosts[tasks]
 
     def discard(self, tasks: str) -> None:
-        """After an error: an environment that failed is not trusted again."""
-        self._envs.pop(tasks).close()
+        """After an error: an environment that failed is not trusted again, and may still be hanging."""
+        self._hosts.pop(tasks).kill()
 
     def close(self) -> None:
-        for tasks in list(self._envs):
-            self.discard(tasks)
+        for host in self._hosts.values():
+            host.close()
 
 
-async def _work(queue: AffinityQueue[Chain], workshop: Workshop, store: Store, observer: Observer) -> None:
-    envs = EnvPool(workshop.env)
+async def _work(queue: AffinityQueue[Chain], table: Table) -> None:
+    """Plays chains until none is left, or the budget is spent: what is under way then stays open."""
+    hosts = HostPool(table.workshop.host)
     try:
         next_ = queue.take()
         while next_ is not None:
             group, chain = next_
-            await _play_chain(chain, envs, workshop, store, observer)
+            await _play_chain(chain, hosts, table)
             next_ = queue.take(group)
+    except BudgetSpent:
+        return
     finally:
-        envs.close()
+        hosts.close()
 
 
-async def _play_chain(chain: Chain, envs: EnvPool, workshop: Workshop, store: Store, observer: Observer) -> None:
+async def _play_chain(chain: Chain, hosts: HostPool, table: Table) -> None:
     """Plays the trials that are still open, until one is won."""
     won = False
     for trial in chain.trials:
@@ -153,26 +180,35 @@ async def _play_chain(chain: Chain, envs: EnvPool, workshop: Workshop, store: St
             continue
         if won:
             end = SOLVED_EARLIER
-            store.skip_episode(trial.episode, end)
+            table.store.skip_episode(trial.episode, end)
         else:
-            end = await _play(chain, trial, await envs.get(chain.tasks), workshop, store, observer)
-            store.end_episode(trial.episode, end)
-        observer.ended(chain.run_name, end)
+            end = await _play(chain, trial, hosts.get(chain.tasks), table)
+            table.store.end_episode(trial.episode, end)
+            table.meter.ended(end)
+        table.observer.ended(chain.run_name, end)
         won = won or end.won
         if end.ending == Ending.ENV_ERROR:
-            envs.discard(chain.tasks)
+            hosts.discard(chain.tasks)
 
 
-async def _play(
-    chain: Chain, trial: Trial, env: TextEnv, workshop: Workshop, store: Store, observer: Observer
-) -> EndRecord:
+async def _play(chain: Chain, trial: Trial, host: EnvHost, table: Table) -> EndRecord:
     """One trial, and what is learnt from it. The lesson is stored before this returns, the ending by the caller."""
-    log = StoreLog(store, trial.episode, observer)
+    store, workshop = table.store, table.workshop
+    log = StoreLog(store, trial.episode, table)
     agent = workshop.agent(chain.agent, log.recorded)
     log.exemplar_ids = lambda: getattr(agent, "exemplar_ids", ())
     memory = store.lessons(trial.episode) if isinstance(agent, Learner) else ()
     episode = Episode(
-        env, agent, chain.task, chain.seed, workshop.rules, log, log.tokens, trial=trial.number, memory=memory
+        host,
+        agent,
+        chain.task,
+        chain.seed,
+        workshop.rules,
+        log,
+        spent=log.spent,
+        go_on=table.meter.check,
+        trial=trial.number,
+        memory=memory,
     )
     end = await episode.play()
     if isinstance(agent, Learner) and not (end.won or trial.is_last or end.ending in ERRORS):

@@ -17,6 +17,7 @@ from trialogue.errors import UsageError
 from trialogue.exemplars import exemplars_for, exemplars_in
 from trialogue.experiments.config import AgentConfig, ExperimentConfig, ModelConfig
 from trialogue.experiments.episode import Rules
+from trialogue.experiments.hosts import EnvHost, Here, Place, place_of
 from trialogue.experiments.records import dumps
 
 PERSON = ModelConfig(name="human:keyboard")
@@ -53,16 +54,22 @@ class Workshop:
         model = model_of(self.config, self.config.agents[name])
         return None if model is None else self._models[_key(model)]
 
-    def env(self, tasks: str) -> TextEnv:
-        """An environment for the task set ``tasks``, to be closed by the caller."""
-        if tasks in self._spare:
-            return self._spare.pop(tasks)
-        return make_env(self.config.tasks[tasks].env, **self.config.tasks[tasks].settings)
+    def host(self, tasks: str) -> EnvHost:
+        """An environment for the task set ``tasks``, where the configuration wants it; to be closed by the caller."""
+        chosen, where = self.config.tasks[tasks], self.config.environments
+        place: Callable[[], Place] = lambda: Here(lambda: self._env(tasks))  # noqa: E731 (one of two ways to make it)
+        if where != "threads":
+            place = place_of(where, chosen.env, chosen.settings)
+        return EnvHost(place, self.config.limits.step_seconds)
 
     def versions(self, tasks: str) -> dict[str, str]:
-        """Those of its environment, which is then kept for whoever asks for the first one."""
-        self._spare[tasks] = self.env(tasks)
+        """Those of its environment, which is then kept for the first host that wants one in this process."""
+        self._spare[tasks] = self._env(tasks)
         return self._spare[tasks].versions()
+
+    def _env(self, tasks: str) -> TextEnv:
+        spare = self._spare.pop(tasks, None)  # at once: hosts ask from threads of their own
+        return spare or make_env(self.config.tasks[tasks].env, **self.config.tasks[tasks].settings)
 
     def close(self) -> None:
         """Closes the environments that nobody asked for."""

@@ -14,6 +14,7 @@ from trialogue.envs.spaces import ActionSpace, TextSpace
 from trialogue.exemplars.contract import Exemplar, ExemplarStep, PlannedStep
 from trialogue.experiments.config import Limits
 from trialogue.experiments.episode import Episode, EpisodeLog, Rules
+from trialogue.experiments.hosts import EnvHost, Here
 from trialogue.experiments.store import EndRecord, StepRecord
 
 TEMPLATES = ("search[{entity}]", "finish[{answer}]")
@@ -120,7 +121,8 @@ async def quiz(agent: Agent, *, seed: int = 7, env: str = "hotpotqa", **limits: 
     """Plays the question through the real loop."""
     log = Log()
     rules = Rules(Limits(**limits), None)
-    return await Episode(Quiz(env), agent, "test/1", seed, rules, log).play(), log
+    host = EnvHost(lambda: Here(lambda: Quiz(env)))
+    return await Episode(host, agent, "test/1", seed, rules, log).play(), log
 
 
 def told(env: str = "hotpotqa", templates: tuple[str, ...] = TEMPLATES, seed: int = 7, trial: int = 0) -> Briefing:

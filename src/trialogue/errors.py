@@ -6,6 +6,7 @@
     ├── DataError             games, catalogues, exemplars or stores that are missing or broken
     ├── MissingExtra          an optional dependency is not installed; says how to install it
     ├── EnvError              an environment failed by itself (not: an invalid action)
+    ├── BudgetSpent           a run may cost no more; it can go on with a higher bound
     └── ModelError            a model gave no usable answer; ``kind`` says why
         └── ContextOverflow   the prompt does not fit the model's window
 
@@ -72,6 +73,10 @@ class MissingExtra(TrialogueError):
 
 class EnvError(TrialogueError):
     """An environment failed by itself. An invalid action is not an error: see ``info["valid"]``."""
+
+
+class BudgetSpent(TrialogueError):
+    """A bound of the whole run is reached. Nothing is lost: with a higher one, the same command goes on."""
 
 
 class ModelError(TrialogueError):
