@@ -129,6 +129,7 @@ def as_json(runs: Sequence[Run]) -> str:
             "success": asdict(success(run.outcomes, errors_as_failures=False)),
             "success_with_errors": asdict(success(run.outcomes, errors_as_failures=True)),
             "endings": dict(endings(run.outcomes)),
+            "retried": run.retried,
             "repeated": [asdict(mean) for mean in repeated(run.outcomes)],
             "trials": [asdict(count) for count in by_trial(run.outcomes)],
             "conditions": run.conditions,

@@ -10,7 +10,7 @@ from typing import Any
 from trialogue.experiments.records import dumps
 from trialogue.experiments.store import Store
 
-CIRCUMSTANCES = frozenset({"started", "seconds", "cached_tokens", "cached", "retries"})
+CIRCUMSTANCES = frozenset({"started", "seconds", "cached_tokens", "cached", "retries", "retried"})
 """Clock times, and what a server happened to do: the only fields in which two equal experiments may differ."""
 
 

@@ -23,6 +23,10 @@ def print_report(runs: Sequence[Run], console: Console) -> None:
             console.print(f"{run.name}: {missing} of {len(run.outcomes)} planned have not finished", highlight=False)
     if any(not run.is_imported for run in runs):
         console.print(behaviour_table(runs))
+    for run in runs:
+        if run.retried:
+            why = ", ".join(f"{kind} {times}" for kind, times in run.retried.items())
+            console.print(f"{run.name}: model calls made again: {why}", highlight=False)
     if len({o.type for run in runs for o in run.outcomes}) > 1:
         console.print(type_table(runs))
     if any(len(o.wins) > 1 for run in runs for o in run.outcomes):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,8 @@ class Run:
     tasks: str
     conditions: dict[str, Any]
     outcomes: tuple[Outcome, ...]
+    retried: dict[str, int] = field(default_factory=dict)
+    """Why model calls were made again, and how often."""
 
     @property
     def is_imported(self) -> bool:
@@ -111,7 +113,8 @@ def _load(store: Store, run: Any) -> Run:
     for row in store.episodes(run["id"]):
         chains.setdefault((row["seed"], row["task_index"]), []).append(row)
     outcomes = tuple(_outcome(rows) for rows in chains.values())
-    return Run(run["name"], run["agent"], run["tasks"], json.loads(run["conditions"]), outcomes)
+    conditions = json.loads(run["conditions"])
+    return Run(run["name"], run["agent"], run["tasks"], conditions, outcomes, store.retried(run["id"]))
 
 
 def _outcome(rows: Sequence[Any]) -> Outcome:

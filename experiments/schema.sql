@@ -58,6 +58,7 @@ CREATE TABLE reply (            -- one answer of a model, stored before it is us
     seconds       REAL NOT NULL,
     calls         TEXT NOT NULL DEFAULT '[]', -- JSON list of {id, name, arguments}: native tool calls
     base          INTEGER,                 -- an earlier call, the last stored when this one was; NULL: none
+    retried       TEXT NOT NULL DEFAULT '[]', -- JSON list: why each of the retries was needed
     PRIMARY KEY (episode, call)
 ) STRICT, WITHOUT ROWID;
 

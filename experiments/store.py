@@ -179,6 +179,7 @@ class Store:
             "retries": reply.retries,
             "seconds": reply.seconds,
             "calls": dumps([asdict(one) for one in reply.calls]),
+            "retried": dumps(list(reply.retried)),
         }
         self._insert("reply", columns)
 
@@ -250,6 +251,15 @@ class Store:
         for row in self._db.execute("SELECT * FROM step WHERE episode = ? ORDER BY step", (episode,)):
             values = {key: row[key] for key in row.keys() if key != "episode"}  # noqa: SIM118 (a Row iterates values)
             yield StepRecord(**{**values, "valid": bool(row["valid"]), "won": bool(row["won"])})
+
+    def retried(self, run: int) -> dict[str, int]:
+        """Why calls of the run's models were made again, and how often, the most frequent first."""
+        rows = self._db.execute(
+            "SELECT value, count(*) AS times FROM reply JOIN episode ON episode.id = reply.episode, "
+            "json_each(reply.retried) WHERE episode.run = ? GROUP BY value ORDER BY times DESC, value",
+            (run,),
+        )
+        return {row["value"]: row["times"] for row in rows}
 
     def turns(self, episode: int) -> list[sqlite3.Row]:
         return self._db.execute("SELECT * FROM turn WHERE episode = ? ORDER BY turn", (episode,)).fetchall()
@@ -345,7 +355,8 @@ def _request_settings(request: Request) -> dict[str, Any]:
 def _reply(row: sqlite3.Row) -> Reply:
     usage = Usage(row["prompt_tokens"], row["completion_tokens"], row["cached_tokens"])
     calls = tuple(ToolCall(**call) for call in json.loads(row["calls"]))
-    return Reply(row["text"], row["finish_reason"], usage, row["cost"], row["retries"], row["seconds"], calls)
+    why = tuple(json.loads(row["retried"]))
+    return Reply(row["text"], row["finish_reason"], usage, row["cost"], row["retries"], row["seconds"], calls, why)
 
 
 def _common_prefix(a: str, b: str) -> int:

@@ -27,6 +27,7 @@ MIGRATIONS = {
     "2": (
         "ALTER TABLE run ADD COLUMN parent INTEGER REFERENCES episode(id)",
         "ALTER TABLE run ADD COLUMN fork TEXT",
+        "ALTER TABLE reply ADD COLUMN retried TEXT NOT NULL DEFAULT '[]'",
         "CREATE TABLE label (episode INTEGER NOT NULL REFERENCES episode(id), label TEXT NOT NULL, who TEXT NOT NULL, "
         "note TEXT NOT NULL DEFAULT '', time REAL NOT NULL, PRIMARY KEY (episode, label, who)) STRICT, WITHOUT ROWID",
         "UPDATE meta SET value = '3' WHERE key = 'schema'",

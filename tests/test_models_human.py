@@ -13,6 +13,7 @@ import pytest
 
 from trialogue.agents.models import Constraint, Message, Request, Tool, make_model
 from trialogue.errors import ModelError, UnknownName, UsageError
+from trialogue.experiments.endings import ending_of
 
 SYSTEM, FIRST = Message("system", "Play."), Message("user", "You see a desk 1.")
 
@@ -37,11 +38,14 @@ async def test_one_request_is_answered_at_a_time(monkeypatch: pytest.MonkeyPatch
     assert [reply.text for reply in replies] == ["a", "b", "c"]
 
 
-async def test_the_end_of_input_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+@pytest.mark.parametrize("stdin", [io.StringIO(""), None], ids=["at its end", "not there"])
+async def test_the_end_of_input_stops_the_run(monkeypatch: pytest.MonkeyPatch, stdin: io.StringIO | None) -> None:
+    monkeypatch.setattr("sys.stdin", stdin)
     with pytest.raises(ModelError, match="standard input has ended") as raised:
         await make_model("human:keyboard").generate(Request((FIRST,)))
     assert raised.value.kind == "interrupted"
+    with pytest.raises(ModelError):  # fatal: the run stops
+        ending_of(raised.value)
 
 
 async def test_what_a_person_cannot_be_asked_is_refused() -> None:

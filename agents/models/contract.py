@@ -83,7 +83,10 @@ class Usage:
 
 @dataclass(frozen=True)
 class Reply:
-    """One answer. ``text`` is "" when there was none (a null content); ``cost`` is None without prices."""
+    """One answer. ``text`` is "" when there was none (a null content); ``cost`` is None without prices.
+
+    ``retries`` calls failed before it, for the reasons ``retried`` (kinds of ModelError).
+    """
 
     text: str
     finish_reason: FinishReason = "stop"
@@ -92,6 +95,7 @@ class Reply:
     retries: int = 0
     seconds: float = 0.0
     calls: tuple[ToolCall, ...] = ()
+    retried: tuple[str, ...] = ()
 
 
 class Model(Protocol):

@@ -45,7 +45,7 @@ class HumanModel:
             started = time.monotonic()
             line = await _read_line()
         if not line:
-            raise ModelError("interrupted", "standard input has ended; run again to go on from here")
+            raise ModelError("interrupted", "standard input has ended, or cannot be read; run again to go on from here")
         text = line.rstrip("\r\n").encode("utf-8", "replace").decode()
         return Reply(text, seconds=time.monotonic() - started)
 
@@ -76,7 +76,7 @@ def _listen(loop: asyncio.AbstractEventLoop, answered: asyncio.Future[str]) -> N
     stream = sys.stdin  # held here: freeing it at exit while this thread reads would abort the interpreter
     try:
         line = stream.readline()
-    except (OSError, ValueError):  # closed, or not there at all
+    except (AttributeError, OSError, ValueError):  # not there at all, closed, or in another encoding
         line = ""
     with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
         loop.call_soon_threadsafe(_settle, answered, line)

@@ -24,6 +24,7 @@ from trialogue.agents.models.failures import Failure, failure_of_status
 from trialogue.agents.models.per_loop import PerLoop
 from trialogue.agents.models.refusals import Refusals, cut_at_stop
 from trialogue.agents.models.settings import EndpointSettings, Prices
+from trialogue.agents.models.throttle import Throttle
 from trialogue.agents.models.wire import Malformed, body_of, merge_chunks, read_json, read_reply, stops_of
 from trialogue.errors import UsageError
 
@@ -53,6 +54,7 @@ class OpenAIModel:
         self._key = api_key or _key_from_environment(self._settings.api_key_env, self._base_url)
         self._refusals = Refusals(self._name)
         self._client = PerLoop(self._new_client)
+        self._throttle = PerLoop(lambda: Throttle(self._settings.max_concurrent))
         self._jitter = random.Random()  # our own: drawing from the global one would disturb seeded experiments
         self._served: set[str] = set()
         if self._settings.constraint == "json_schema" and self._settings.api != "chat":
@@ -78,23 +80,28 @@ class OpenAIModel:
         """``Reply.retries`` counts calls after failures that may pass, not those that taught a refused parameter."""
         body = self._body(request)
         started = time.monotonic()
-        retries = 0
+        retried: list[str] = []
+        throttle = self._throttle.get()
         while True:
             sent = self._refusals.adapt(body)
-            outcome = await self._call(sent)
+            async with throttle.place():
+                outcome = await self._call(sent)
             if isinstance(outcome, Reply):
                 outcome = self._finish(request, outcome)
             if isinstance(outcome, Reply):
-                return replace(outcome, retries=retries, seconds=time.monotonic() - started)
+                throttle.answered()
+                return replace(
+                    outcome, retries=len(retried), retried=tuple(retried), seconds=time.monotonic() - started
+                )
+            if outcome.kind == "rate_limit":
+                throttle.refused()
             if outcome.refused is not None and self._refusals.learn(outcome.refused, sent):
                 continue
-            await self._pause_or_raise(outcome, retries)
-            retries += 1
+            await self._pause_or_raise(outcome, len(retried))
+            retried.append(outcome.kind)
 
     def conditions(self) -> Mapping[str, object]:
-        settings = self._settings.model_dump(
-            exclude={"api_key_env", "base_url", "timeout_s", "max_retries", "max_wait_s"}
-        )
+        settings = self._settings.model_dump(exclude=_NOT_DECISIVE)
         settings["extra_body"] = json.loads(self._scrub(json.dumps(_without_secrets(settings["extra_body"]))))
         return {
             "provider": "openai",
@@ -229,7 +236,7 @@ def _key_from_environment(variable: str | None, base_url: str | None) -> str:
 
 _NO_KEY = "no-key"
 
-_NOT_DECISIVE = {"api_key_env", "base_url", "timeout_s", "max_retries", "max_wait_s"}
+_NOT_DECISIVE = {"api_key_env", "base_url", "timeout_s", "max_retries", "max_wait_s", "max_concurrent"}
 
 _SECRET_NAME = re.compile(r"api_?key|secret|password|authorization|credential", re.IGNORECASE)
 

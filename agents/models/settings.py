@@ -30,8 +30,9 @@ class EndpointSettings(Settings):
 
     ``api_key_env`` names the environment variable that holds the key (never the key itself). ``timeout_s`` bounds one
     call in seconds, ``max_retries`` the further calls after a failure that may pass, ``max_wait_s`` one pause between
-    them. ``constraint`` is how the server takes constrained decoding: "gbnf" (llama.cpp), "choice" (vLLM) or
-    "json_schema" (OpenAI and others, chat only). ``extra_body`` is added to each request as it stands.
+    them. ``max_concurrent`` bounds the calls under way; after a 429 they become fewer by themselves. ``constraint`` is
+    how the server takes constrained decoding: "gbnf" (llama.cpp), "choice" (vLLM) or "json_schema" (OpenAI and others,
+    chat only). ``extra_body`` is added to each request as it stands.
     """
 
     base_url: str | None = None
@@ -40,6 +41,7 @@ class EndpointSettings(Settings):
     timeout_s: float = Field(default=120.0, gt=0)
     max_retries: int = Field(default=4, ge=0)
     max_wait_s: float = Field(default=60.0, gt=0)
+    max_concurrent: int | None = Field(default=None, ge=1)
     prices: Prices | None = None
     constraint: ConstraintStyle | None = None
     stream: bool = False
