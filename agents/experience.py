@@ -68,8 +68,8 @@ def shortened(text: str, most: int | None, announcement: str) -> str:
     if most is None or len(text) <= most:
         return text
     head = text[: most + 1]  # with the next one, which says whether a word ends there
-    ends = [head.rfind("\n"), *(head.rfind(mark) + 1 for mark in (". ", "! ", "? "))]
-    end = max(ends)
+    spaced = [head.rfind(mark) + 1 for mark in (". ", "! ", "? ")]
+    end = max(head.rfind("\n"), *spaced, *(head.rfind(mark, 0, most) + 1 for mark in "。！？"))
     if end < most // 2:
         end = max(head.rfind(" "), head.rfind("\n"))
     kept = text[: end if end > 0 else most].rstrip()

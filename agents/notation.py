@@ -104,12 +104,13 @@ class Labels:
     thought: str
     action: str
     observation: str
-    colon: str = ":"
+    colon: str = ": "
     gap: str = " "
 
 
 class Labelled(Notation):
     joint = True
+    overhead = 10
 
     def __init__(self, name: NotationName, labels: Labels) -> None:
         self.name = name
@@ -125,7 +126,10 @@ class Labelled(Notation):
         return Line(self._line(self._labels.observation, number, text) if number else text)
 
     def echo(self, text: str, wanted: Wanted, number: int) -> Line:
-        return Line(f"{self.due(wanted, number)} {text}".strip(), said=True)
+        if not self.due(wanted, number):
+            return Line(text, said=True)
+        label = self._labels.action if wanted == "action" else self._labels.thought
+        return Line(self._line(label, number, text), said=True)
 
     def due(self, wanted: Wanted, number: int) -> str:
         if wanted == "either":
@@ -140,13 +144,13 @@ class Labelled(Notation):
     def constraint(self, choices: tuple[str, ...], thought: bool, number: int, *, chat: bool) -> Constraint | None:
         if not thought and not chat:
             return Constraint(choices)  # the prompt ends in the label
-        label = self._line(self._labels.action, number, "")
-        free = f"{self._line(self._labels.thought, number, '')} " if thought else None
-        return Constraint(tuple(f"{label} {choice}" for choice in choices), free)
+        labels = self._labels
+        free = f"{labels.thought}{labels.gap}{number}{labels.colon}" if thought else None
+        return Constraint(tuple(self._line(labels.action, number, choice) for choice in choices), free)
 
     def _line(self, label: str, number: int, text: str) -> str:
         labels = self._labels
-        return f"{label}{labels.gap}{number}{labels.colon} {text}".rstrip()
+        return f"{label}{labels.gap}{number}{labels.colon}{text}".rstrip()
 
 
 class Json(Notation):
@@ -204,7 +208,7 @@ def notation_named(name: NotationName, templates: Sequence[str]) -> Notation:
 _NOTATIONS: dict[str, Notation] = {
     "arrow": Arrow(),
     "labelled": Labelled("labelled", Labels("Thought", "Action", "Observation")),
-    "labelled_zh": Labelled("labelled_zh", Labels("思考", "行动", "观察", "：", "")),
+    "labelled_zh": Labelled("labelled_zh", Labels("思考", "行动", "观察", colon="：", gap="")),
     "json": Json(),
 }
 

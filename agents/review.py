@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 from trialogue.agents.contract import View
 from trialogue.agents.models.contract import Message, Model, Request
@@ -22,7 +22,14 @@ ASK = (
     "Enter approves. A command replaces the command; a line that begins with 'think:' replaces the thought, and the "
     "model goes on from it."
 )
-_APPROVED = {"", "y", "yes", "ok"}
+APPROVED = {"", "y", "yes", "ok"}
+
+
+@runtime_checkable
+class Deciding(Protocol):
+    """A person whose decisions are known beforehand: brings a reviewer of its own, whatever the setting ``review``."""
+
+    def reviewer(self, when: When) -> Reviewer: ...
 
 
 class Reviewer:
@@ -35,6 +42,8 @@ class Reviewer:
     @classmethod
     def of(cls, when: When, person: Model | None) -> Reviewer | None:
         """The reviewer for the setting ``review``; None for "never". Raises UsageError when nobody is there to ask."""
+        if isinstance(person, Deciding):
+            return person.reviewer(when)
         if when == "never":
             return None
         if person is None:
@@ -51,7 +60,7 @@ class Reviewer:
         card = _card(reading, why)
         reply = await self._person.generate(Request((Message("user", card),), seed=seed()))
         said = " ".join(reply.text.split())
-        if said.casefold() in _APPROVED:
+        if said.casefold() in APPROVED:
             notes.append("a person approved")
             return reading
         if said.casefold().startswith(THINK):
@@ -60,7 +69,8 @@ class Reviewer:
             return replace(
                 reading, kind="thought", thoughts=(thought,), action=None, problem="", echo=said, by_person=True
             )
-        notes.append(f"a person replaced {reading.action!r} by {said!r}")
+        replaced = reading.action or " ".join(reading.thoughts) or "what could not be read"
+        notes.append(f"a person replaced {replaced!r} by {said!r}")
         return replace(reading, kind="action", action=said, problem="", echo=said, by_person=True)
 
 

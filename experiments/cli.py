@@ -15,6 +15,7 @@ from trialogue.errors import TrialogueError, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from trialogue.agents.contract import AgentInfo
     from trialogue.experiments.config import ExperimentConfig
     from trialogue.experiments.doctor import Finding
 
@@ -273,12 +274,25 @@ def agents() -> None:
 
     from trialogue.agents import describe
 
+    told = describe()
+    shared = next(agent.settings for agent in told if agent.name == "react")
     rows = []
-    for agent in describe():
+    for agent in told:
+        own = agent.settings
+        # What most agents share is told once, at the agent whose settings they are.
+        of_react = "those of react" if agent.name != "react" and shared.keys() <= own.keys() else ""
+        if of_react:
+            own = {key: value for key, value in own.items() if shared.get(key, ...) != value}
         summary = f"[red]{escape(agent.error)}[/]" if agent.error else escape(agent.summary)
-        settings = ", ".join(f"{key}={value}" for key, value in agent.settings.items())
+        settings = "; ".join(filter(None, [of_react, ", ".join(_setting(*item, told) for item in own.items())]))
         rows.append([agent.name, summary, escape(agent.source), escape(settings), agent.package])
     _print_table("Agents", ["name", "summary", "source", "settings", "package"], rows)
+
+
+def _setting(key: str, value: object, agents: list[AgentInfo]) -> str:
+    """``key=value``; the settings of another agent, nested in these, by its name."""
+    nested = next((agent.name for agent in agents if isinstance(value, dict) and value == agent.settings), "")
+    return f"{key}: those of {nested}" if nested else f"{key}={value}"
 
 
 @app.command()

@@ -192,7 +192,8 @@ class InRay:
 
     def __init__(self, env: str, settings: Mapping[str, Any]) -> None:
         self._ray = _started_ray()
-        self._actor = self._ray.remote(num_cpus=1, max_restarts=0)(_Actor).remote(env, dict(settings))
+        # Without num_cpus, Ray places an actor on a free core but does not keep it: more episodes than cores can go on.
+        self._actor = self._ray.remote(max_restarts=0)(_Actor).remote(env, dict(settings))
 
     def ask(self, method: str, *args: Any) -> Any:
         try:

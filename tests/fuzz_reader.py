@@ -111,9 +111,12 @@ CORPUS = (
 )
 
 ARGUMENTS = (
-    "{}", "", "null", "[1, 2]", "42", '"desk"', '{"receptacle": "desk 1"}', '{"object": "mug 1", "receptacle": "desk 1"}',
-    '{"query": "who wrote \\"To the Pier\\"?"}', '{"entity": "Lake Orin"}', '{"answer": null}', '{"option": "red",',
-    '{"text": "think: hm"}', '{"text": "look\\nlook"}', '{"expression": "2 + [3]"}', '{"x": {"y": [{}]}}', '{"q": "\\ud800"}',
+    "{}", "", "null", "[1, 2]", "42", '"desk"', '{"receptacle": "desk 1"}',
+    '{"object": "mug 1", "receptacle": "desk 1"}', '{"query": "who wrote \\"To the Pier\\"?"}',
+    '{"entity": "Lake Orin"}',
+    '{"answer": null}', '{"option": "red",',
+    '{"text": "think: hm"}', '{"text": "look\\nlook"}', '{"expression": "2 + [3]"}',
+    '{"x": {"y": [{}]}}', '{"q": "\\ud800"}',
 )  # fmt: skip
 NAMES = (
     "look", "go_to", "take_from", "put_in_on", "search", "lookup", "finish", "click", "calculate", "convert_from_to",
@@ -121,11 +124,13 @@ NAMES = (
 )  # fmt: skip
 
 PIECES = (
-    "Thought:", "Thought 2: ", "Action:", "Action 1: ", "\nAction: ", "Action Input:", "Observation:", "\nObservation 1: ",
-    "Final Answer:", "think:", "> ", ">", "OK.", "\n", "\n\n", "\r", "```", "```json\n", "~~~", "**", "__", "`", "#",
+    "Thought:", "Thought 2: ", "Action:", "Action 1: ", "\nAction: ", "Action Input:", "Observation:",
+    "\nObservation 1: ", "Final Answer:", "think:", "> ", ">", "OK.", "\n", "\n\n", "\r", "```", "```json\n", "~~~",
+    "**", "__", "`", "#",
     "<think>", "</think>", "[THINK]", "[/THINK]", "◁think▷", "<tool_call>", "[", "]", "{", "}", "(", '"', "'", "“", "”",
-    "\\", "\\u0041", ":", "：", ". ", "。", ", ", " because ", "for example:\n", "思考：", "行动：", "观察：", "\x00", "\x1b[2J",
-    "\u2028", "\x85", "\u200b", "\ufeff", "\ud800", "\udfff", "\U0001f600", "e\u0301", "\t", " ", "null", "NaN", "1e999",
+    "\\", "\\u0041", ":", "：", ". ", "。", ", ", " because ", "for example:\n", "思考：", "行动：", "观察：",
+    "\x00", "\x1b[2J", "\u2028", "\x85", "\u200b", "\ufeff", "\ud800", "\udfff", "\U0001f600", "e\u0301", "\t", " ",
+    "null", "NaN", "1e999",
 )  # fmt: skip
 
 TRAP, BAIT = "trap 7", "bait 7"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from random import Random
+from typing import Any, Literal, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -13,8 +14,9 @@ from small_house import ADMISSIBLE, EXEMPLARS, House, briefing, exemplars_for, p
 
 from trialogue.agents import make_agent
 from trialogue.agents.contract import Turn, View
-from trialogue.agents.models.contract import Message, Reply, Request
+from trialogue.agents.models.contract import Message, Reply, Request, ToolCall
 from trialogue.agents.models.scripted import ScriptedModel
+from trialogue.agents.notation import NotationName
 from trialogue.agents.react import ReactAgent, call_seed
 from trialogue.errors import ModelError, UsageError
 
@@ -153,6 +155,41 @@ async def test_constrained_takes_no_action_out_of_a_free_thought() -> None:
     assert "unconstrained_action" in [liberty.kind for liberty in turns[0].liberties]
 
 
+@pytest.mark.parametrize("style", ["chat", "completion"])
+@pytest.mark.parametrize("notation", ["arrow", "labelled"])
+@pytest.mark.parametrize("thoughts", ["none", "sparse", "dense", "decision_points"])
+async def test_constrained_decoding_in_every_placement(thoughts: str, notation: str, style: Style) -> None:
+    """Thoughts are free where they are due, commands are not; what is decoded is done and told."""
+
+    def script(request: Request) -> str:
+        if request.constraint is None:
+            return "On the desk, maybe."
+        return next(choice for choice in request.constraint.choices if choice.endswith("go to desk 1"))
+
+    model = ScriptedModel(script, style=style, can_constrain=True)
+    set_to = {"constrained": True, "thoughts": thoughts, "notation": notation, "patience": 9}
+    agent = make_agent("react", model=model, settings=set_to, exemplars_for=exemplars_for)
+    house, turns = await play(agent, turns=2)
+    assert house.moves == ["go to desk 1"] * 2
+    due = {"none": 0, "sparse": 0, "dense": 2, "decision_points": 2}[thoughts]
+    assert [request.constraint is None for request in model.requests].count(True) == due
+    assert [turn.thoughts for turn in turns] == [("On the desk, maybe.",) if due else ()] * 2
+    labelled = notation == "labelled" and (style == "chat" or thoughts == "sparse")
+    for number, request in enumerate((r for r in model.requests if r.constraint is not None), start=1):
+        prefix = f"Action {number}: " if labelled else ""
+        assert request.constraint is not None
+        assert request.constraint.choices == tuple(f"{prefix}{command}" for command in ADMISSIBLE)
+        free = {"arrow": "think: ", "labelled": f"Thought {number}: "}[notation]
+        assert request.constraint.free_prefix == (free if thoughts == "sparse" else None)
+
+
+@pytest.mark.parametrize("notation", ["json", "tools"])
+def test_constrained_decoding_writes_no_json(notation: str) -> None:
+    model = ScriptedModel([], style="chat", can_constrain=True, can_call_tools=True)
+    with pytest.raises(UsageError, match="set notation: arrow or labelled"):
+        make_agent("react", model=model, settings={"constrained": True, "notation": notation})
+
+
 async def test_constrained_needs_a_model_and_an_environment_that_can() -> None:
     with pytest.raises(UsageError, match="cannot do it; set constrained: false"):
         make_agent("react", model=ScriptedModel([]), settings={"constrained": True})
@@ -277,16 +314,34 @@ REPLIES = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    REPLIES,
-    st.sampled_from(["none", "sparse", "dense", "decision_points"]),
-    st.sampled_from(["chat", "completion"]),
-    st.integers(0, 2),
-)
-async def test_a_prompt_only_grows_at_its_end(replies: list[str], thoughts: str, style: Style, reask: int) -> None:
-    model = ScriptedModel(replies, style=style)
-    set_to = {"thoughts": thoughts, "reask": reask, "show_admissible": True}
+PLACED = ("none", "sparse", "dense", "decision_points")
+WAYS = [
+    (notation, thoughts, style, constrained)
+    for notation in get_args(NotationName)
+    for thoughts in PLACED
+    for style in ("chat", "completion")
+    for constrained in (False, True)
+    if not (notation in ("json", "tools") and constrained) and not (notation == "tools" and style == "completion")
+]
+
+
+@pytest.mark.parametrize(("notation", "thoughts", "style", "constrained"), WAYS)
+@settings(max_examples=8, deadline=None)
+@given(REPLIES, st.integers(0, 2), st.randoms(use_true_random=False))
+async def test_a_prompt_only_grows_at_its_end(
+    notation: NotationName, thoughts: str, style: Style, constrained: bool, replies: list[str], reask: int, draw: Random
+) -> None:
+    def script(request: Request) -> Reply:
+        reply = replies[len(model.requests) - 1]
+        if request.constraint is not None:
+            free = request.constraint.free_prefix
+            return Reply(draw.choice([*request.constraint.choices, *([f"{free}a"] if free else [])]))
+        called = bool(request.tools) and draw.random() < 0.5
+        return Reply(reply, calls=(ToolCall("x", draw.choice(["look", "dance"]), "{}"),) if called else ())
+
+    model = ScriptedModel(script, style=style, can_constrain=True, can_call_tools=style == "chat")
+    set_to = {"thoughts": thoughts, "reask": reask, "show_admissible": True, "notation": notation}
+    set_to |= {"constrained": constrained, "on_repetition": "thought", "recall": True}
     agent = make_agent("react", model=model, settings=set_to, exemplars_for=exemplars_for)
     await play(agent, turns=5)
     prompts = [request.prompt for request in model.requests]
@@ -294,5 +349,17 @@ async def test_a_prompt_only_grows_at_its_end(replies: list[str], thoughts: str,
         assert len(after) > len(before)
         assert after[: len(before)] == before
         if not isinstance(after, str):
-            assert [m.role for m in after[1:]] == ["user", "assistant"] * (len(after[1:]) // 2) + ["user"]
-            assert all(message.content for message in after)
+            check_messages(after)
+
+
+def check_messages(prompt: tuple[Message, ...]) -> None:
+    """The system, then what is heard and what was said in turns; each call is answered as a call, and none is empty."""
+    system, *turns = prompt
+    assert system.role == "system"
+    assert [message.role == "assistant" for message in turns] == [False, True] * (len(turns) // 2) + [False]
+    for said, heard in itertools.pairwise(turns):
+        if heard.role != "assistant":
+            assert (heard.role, heard.call_id) == (("tool", said.calls[0].id) if said.calls else ("user", ""))
+    assert all(message.content or message.calls for message in prompt)
+    ids = [call.id for message in prompt for call in message.calls]
+    assert len(set(ids)) == len(ids)

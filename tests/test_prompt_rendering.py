@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from small_house import EXEMPLARS, GOAL, START, briefing
+from small_house import EXEMPLARS, GOAL, START, TEMPLATES, briefing
 
 from trialogue.agents.models.contract import Message
-from trialogue.agents.prompt import Transcript, first_observation, new_transcript, render_exemplar
+from trialogue.agents.notation import notation_named
+from trialogue.agents.prompt import first_observation, new_transcript, render_exemplar, render_memory
+from trialogue.agents.transcript import Transcript
 from trialogue.agents.wording import Wording, wording_digest, wording_for
 
 WORDING = wording_for("household")
+ARROW = notation_named("arrow", TEMPLATES)
 
 AS_TEXT = """\
 You act in a household, one command at a time, until the task is done.
@@ -28,8 +31,8 @@ OK.
 You pick up the pen 1.
 
 Lessons from your earlier attempts at this task:
-Attempt 1: I never looked on the desk.
-Attempt 2: I forgot to take it.
+Trial 0: I never looked on the desk.
+Trial 1: I forgot to take it.
 
 Now your own task:
 You are in a room. You see a desk 1, and a shelf 1.
@@ -60,23 +63,23 @@ OK.
 You pick up the pen 1.
 
 Lessons from your earlier attempts at this task:
-Attempt 1: I never looked on the desk.
-Attempt 2: I forgot to take it."""
+Trial 0: I never looked on the desk.
+Trial 1: I forgot to take it."""
 
 
 def transcript() -> Transcript:
     told = briefing(memory=("I never looked on\nthe desk.", "I forgot to take it."))
-    made = new_transcript(told, EXEMPLARS[:1], WORDING, "sparse")
+    memory = render_memory(told.memory, WORDING)
+    made = new_transcript(told, EXEMPLARS[:1], WORDING, "sparse", ARROW, memory)
     made.heard(first_observation(START, GOAL, WORDING))
-    made.said("think: It may be on the desk.")
-    made.heard("OK.")
-    made.said("go to desk 1")
+    made.said(["It may be on the desk."], None)
+    made.said((), "go to desk 1")
     made.heard("On the desk 1, you see a mug 1.")
     return made
 
 
 def test_as_text() -> None:
-    assert transcript().as_text() == AS_TEXT
+    assert transcript().as_text("either") == AS_TEXT
 
 
 def test_as_messages() -> None:
@@ -92,16 +95,15 @@ def test_as_messages() -> None:
 
 def test_a_thought_that_is_due_ends_the_text_and_is_asked_for_in_chat() -> None:
     made = transcript()
-    made.ask_for_thought("Think now.")
-    assert made.as_text() == f"{AS_TEXT} think:"
+    made.ask("Think now.")
+    assert made.as_text("thought") == f"{AS_TEXT} think:"
     assert made.as_messages()[-1] == Message("user", "On the desk 1, you see a mug 1.\nThink now.")
-    made.said("think: Take it.")
-    made.heard("OK.")
-    assert made.as_text() == f"{AS_TEXT} think: Take it.\nOK.\n>"
+    made.said(["Take\nit."], None)
+    assert made.as_text("action") == f"{AS_TEXT} think: Take it.\nOK.\n>"
 
 
 def test_without_exemplars_the_text_tells_the_command_language() -> None:
-    text = new_transcript(briefing(), (), WORDING, "none").as_text()
+    text = new_transcript(briefing(), (), WORDING, "none", ARROW).as_text("action")
     assert "Commands: look, go to {receptacle}, take {object} from {receptacle}" in text
     assert "think:" not in text
     assert text.endswith("\n\nNow your own task:\n>")
@@ -113,7 +115,7 @@ def test_the_goal_is_not_told_twice() -> None:
 
 def test_exemplars_show_the_thoughts_that_go_with_the_placement() -> None:
     shown = {
-        thoughts: render_exemplar(EXEMPLARS[0], WORDING, thoughts).count("think:")
+        thoughts: render_exemplar(EXEMPLARS[0], WORDING, thoughts, ARROW).count("think:")
         for thoughts in ("none", "sparse", "dense", "decision_points")
     }
     assert shown == {"none": 0, "sparse": 2, "dense": 2, "decision_points": 1}

@@ -104,6 +104,7 @@ def test_what_cannot_be_mended_is_passed_on_as_it_is(language: Language, reply: 
         (PUT, "思考：先找杯子。\n行动：go to desk 1\n观察：看到了", ("先找杯子。",), "go to desk 1"),
         (PUT, "思考：先找杯子。行动：look", ("先找杯子。",), "look"),
         (PUT, "Thought：a mug\nAction：look", ("a mug",), "look"),
+        (PUT, "思考1：**a mug**\n行动1：look", ("**a mug**",), "look"),
         (PUT, "```\nThought: a mug\nAction: look\n```", ("a mug",), "look"),
         (PUT, "Action:\n```json\n{\"action\": \"go_to\", \"action_input\": \"desk 1\"}\n```", (), "go to desk 1"),
         (PUT, '{"thought": "a mug", "action": "look"}', ("a mug",), "look"),
@@ -117,6 +118,12 @@ def test_what_cannot_be_mended_is_passed_on_as_it_is(language: Language, reply: 
         (QA, "Action: search\nAction Input: oat biscuits", (), "search[oat biscuits]"),
         (QA, "Action: search[Lake\nOrin]", (), "search[Lake Orin]"),
         (QA, "Action: think[It must be a lake.]", ("It must be a lake.",), None),
+        (QA, "think[It must\nObservation: a lake.]", ("It must",), None),
+        (QA, "think[a [b] c] search[d]", ("a [b] c",), "search[d]"),
+        (QA, "Action: search[so. Observation 1: x]", (), "search[so. Observation 1: x]"),
+        (PUT, "think: so\n> go to desk 9, and then the shelf 1.", ("so",), "go to desk 9, and then the shelf 1."),
+        (PUT, '{"thought": "He said \\"so. Action: look", "action": "inventory"}', ("He said \"so. Action: look",),
+         "inventory"),
         (QA, "Thought: so\nFinal Answer: The\nMill", ("so",), "finish[The Mill]"),
         (PUT, "Sure!\n\ngo to desk 1\n\nTell me what happens.", ("Sure!",), "go to desk 1"),
         (PUT, "I'd do this:\n> go to desk 1", ("I'd do this:",), "go to desk 1"),
@@ -159,6 +166,28 @@ def test_the_problem_names_the_command_language_and_gives_no_hint() -> None:
     problem = read_reply("I have no idea, sorry.", language=PUT).problem
     assert "go to {receptacle}" in problem
     assert "desk 1" not in problem
+
+
+def test_what_stands_around_reasoning_does_not_become_one_word() -> None:
+    assert read_reply("lo<think>hm</think>ok", language=PUT).action == "lo ok"
+
+
+def test_a_mark_of_reasoning_stands_on_one_line() -> None:
+    reading = read_reply("<think>a</think\nObservation 1: b\n> look", language=PUT)
+    assert (reading.kind, reading.action) == ("unreadable", None)
+
+
+def test_half_a_character_is_replaced_so_that_it_can_be_stored() -> None:
+    assert read_reply("search[x\ud800y]", language=QA).action == "search[x\ufffdy]"
+    assert read_reply('{"action": "search", "action_input": "x\\ud800y"}', language=QA).action == "search[x\ufffdy]"
+    assert read_reply("search[\ud83d\ude00]", language=QA).action == "search[😀]"
+
+
+def test_what_comes_after_a_thousand_lines_is_not_read_and_that_is_noted() -> None:
+    reading = read_reply("x\n" * 1000 + "Action: look", language=PUT)
+    assert reading.action is None
+    assert reading.liberties[0] == Liberty("rest_unread", "look", "")
+    assert read_reply("x\n" * 999 + "Action: look", language=PUT).action == "look"
 
 
 @pytest.mark.parametrize(

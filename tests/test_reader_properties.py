@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from hypothesis import example, given, settings
+import json
+
+import pytest
+from fuzz_reader import ARGUMENTS, LANGUAGES, NAMES, TRAPS, Case, fault, main, seconds_to_read, too_slow
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trialogue.agents.reading import Language, read_reply
+from trialogue.agents.models.contract import ToolCall
+from trialogue.agents.reading import Language, Reading, read_reply
 
 PUT = Language(
     ("look", "go to {receptacle}", "take {object} from {receptacle}", "put {object} in/on {receptacle}"),
@@ -20,35 +25,79 @@ FRAGMENTS = st.sampled_from(
 REPLIES = st.one_of(
     st.text(max_size=200), st.lists(st.one_of(FRAGMENTS, st.text(max_size=5)), max_size=25).map("".join)
 )
+TRAPPED = st.sampled_from(["{}", *TRAPS])
+CALLS = st.lists(
+    st.builds(
+        ToolCall,
+        st.just("1"),
+        st.sampled_from([*NAMES, "go_to", "search"]) | st.text(max_size=10),
+        st.sampled_from(ARGUMENTS) | st.text(max_size=30) | st.dictionaries(st.text(), st.text()).map(json.dumps),
+    ),
+    min_size=1,
+    max_size=3,
+)
 WORDS = st.text(st.characters(categories=["Ll", "Lo", "Nd"]), min_size=1, max_size=8)
 THOUGHTS = st.lists(WORDS, min_size=1, max_size=12).map(" ".join)
 
 
-@settings(max_examples=300, deadline=None)
-@given(REPLIES, st.sampled_from([PUT, QA, Language(())]), st.booleans(), st.booleans(), st.booleans())
-@example("[" * 100_000, QA, True, False, False)
-@example('{"action": ' * 20_000, QA, True, False, False)
-@example('{"action":"search","action_input":' + "[" * 20_000, QA, True, False, False)
-@example(" " * 20_000 + "Action" + " " * 20_000, QA, True, False, False)
-@example("<think" + " " * 20_000, QA, True, False, False)
-@example("put " + "a in " * 5_000, PUT, True, False, False)
-def test_any_text_is_read(reply: str, language: Language, repairs: bool, cut: bool, thought_due: bool) -> None:
-    reading = read_reply(
-        reply,
-        finish_reason="length" if cut else "stop",
-        language=language,
-        repairs=repairs,
-        thought_due=thought_due,
-    )
-    assert (reading.action is not None) == (reading.kind == "action")
-    assert bool(reading.problem) == (reading.kind in ("unreadable", "truncated"))
-    assert len(reading.problem) <= 1000
-    assert len(reading.echo) <= 200
-    if reading.action is not None:
-        assert "\n" not in reading.action
-        assert not reading.action.lower().startswith("think:")
-    if reading.kind == "thought":
-        assert reading.thoughts
+@settings(max_examples=200, deadline=None)
+@given(
+    REPLIES, st.sampled_from(LANGUAGES), st.booleans(), st.booleans(), st.booleans(), st.sampled_from(["{}", *TRAPS])
+)
+def test_any_text_is_read(
+    reply: str, language: Language, repairs: bool, cut: bool, thought_due: bool, trap: str
+) -> None:
+    case = Case(trap.replace("{}", reply), language, repairs, cut, thought_due)
+    assert fault(case, case.read()) == ""
+
+
+@settings(max_examples=200, deadline=None)
+@given(REPLIES, CALLS, st.sampled_from(LANGUAGES), st.booleans(), st.booleans(), TRAPPED)
+def test_any_calls_are_read(
+    reply: str, calls: list[ToolCall], language: Language, repairs: bool, cut: bool, trap: str
+) -> None:
+    case = Case(trap.replace("{}", reply), language, repairs, cut, calls=tuple(calls))
+    reading = case.read()
+    assert fault(case, reading) == ""
+    dropped = [liberty for liberty in reading.liberties if liberty.kind == "extra_action"]
+    assert len(dropped) >= len(calls) - 1
+
+
+def test_the_fuzzer_finds_nothing_in_two_thousand_replies(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--count", "2000", "--seed", "11"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["count"] == sum(told["kinds"].values()) == 2000
+    assert set(told["kinds"]) == {"action", "thought", "unreadable", "truncated"}
+
+
+def test_the_fuzzer_says_what_it_found(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("fuzz_reader.read_reply", lambda *_, **__: Reading("action", action="dance\n"))
+    assert main(["--count", "10"]) == 1
+    assert "expected thoughts, action and echo on one line" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["[", '{"action": ', "Action: ", "Action:\n", "> look\n", "a\n", "\n[", "\n{", "`", "]}", "思考：。",
+     "<think", " ", "a in ", "for example:\n", "the ", "mug1 ", "Final Answer: ", "think[", "OK.\n", "```\n",
+     ". Action: ", "<think></think>", "```\x85", "from a "],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "before",
+    ["", "Action: ", "put ", "convert a ", 'json\n{"action": "', '{"action":"search","action_input":', "search["],
+)
+def test_10_000_characters_are_read_within_50_ms(before: str, unit: str) -> None:
+    for language in (PUT, QA, *LANGUAGES[-2:]):
+        case = Case(before + unit * (10_000 // len(unit)), language)
+        seconds, reading = seconds_to_read(case)
+        assert not too_slow(case, seconds)
+        assert fault(case, reading) == ""
+
+
+@pytest.mark.parametrize("unit", ["[", '{"action": ', "Action: ", "think: ", "Action: think: "])
+def test_a_very_long_reply_is_read(unit: str) -> None:
+    case = Case(unit * 20_000, QA)
+    assert fault(case, case.read()) == ""
 
 
 @settings(deadline=None)

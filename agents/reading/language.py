@@ -11,6 +11,7 @@ _HOLE = re.compile(r"\{([^{}]*)\}")
 _FIRST_WORD = re.compile(r"\W*(\w*).*", re.DOTALL)
 _BRACKET = re.compile(r"[\[\]]")
 _FINISH = "finish"
+_LONGEST = 2000
 _REWORDED = {"put", "move"}
 """Verbs that may be one act in two dialects."""
 
@@ -20,7 +21,7 @@ class Template:
     """One form of command: ``go to {receptacle}`` or, bracketed, ``search[{query}]``.
 
     The argument of a bracketed form is any one-line text whose own brackets are balanced, also none; that of a
-    plain form is any non-empty one-line text.
+    plain form is any non-empty one-line text. Nothing longer than 2000 characters is a command with several arguments.
     """
 
     text: str
@@ -49,6 +50,8 @@ class Template:
 
     def match(self, command: str) -> tuple[str, ...] | None:
         """The arguments of ``command``, whatever the case and spacing of the form's own words; None if it differs."""
+        if len(command) > _LONGEST and len(self.parameters) > 1:
+            return None
         found = self._pattern.fullmatch(command)
         if found is None or (self.bracketed and not balanced(found[1])):
             return None

@@ -27,9 +27,7 @@ _WORDS: dict[PieceKind, str] = {
 }
 _ANY = "|".join(f"(?P<{kind}>{words})" for kind, words in _WORDS.items())
 _NUMBER = r"[\s*_]{0,8}(?:[#(]?\d{1,4}\)?)?[\s*_]{0,8}"
-_LABEL = re.compile(
-    rf"(?:>\s{{0,8}}){{0,8}}[*_#\s]{{0,16}}(?:{_ANY}){_NUMBER}[:：][*_]{{0,4}}(?P<rest>.*)", re.I | re.S
-)
+_LABEL = re.compile(rf"(?:>\s{{0,8}}){{0,8}}[*_#\s]{{0,16}}(?:{_ANY}){_NUMBER}[:：](?P<rest>.*)", re.I | re.S)
 _HEADING = re.compile(rf"(?:#{{1,6}}\s{{0,8}}[*_]{{0,4}}|\*\*|__)(?:{_ANY}){_NUMBER}(?P<rest>)", re.I)
 _PLAIN = re.compile(r"(?:> ?)?(?:think|(?:Thought|Action|Action Input|Observation|Final Answer)(?: \d+)?):")
 _INLINE = re.compile(
@@ -38,7 +36,7 @@ _INLINE = re.compile(
 )
 _SENTENCE_END = (".", "!", "?", "…", "。", "！", "？", "]", ")", '"', "”")
 _THINK = re.compile(r"(?:>\s{0,8}){0,8}think\s{0,8}\[", re.I)
-_FENCE = re.compile(r"\s*(?:```|~~~)\s*[\w+-]*\s*")
+_FENCE = re.compile(r"(?:```|~~~)\s*[\w+-]*")
 _EXAMPLE = re.compile(r"(?:.*\b(?:for example|for instance|such as|e\.g\.)|\W*examples?)[\s:,*]*", re.I)
 
 
@@ -69,7 +67,7 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
     fenced = quoted = False
     before = ""
     for line in re.split(r"\r\n|\r|\n", text):
-        fence = _FENCE.fullmatch(line) is not None
+        fence = _FENCE.fullmatch(line.strip()) is not None
         if quoted and (fence or not line.strip()):
             quoted = fence and not fenced
         elif not quoted:
@@ -134,13 +132,18 @@ def _piece(part: str, fenced: bool) -> Piece:
         found = _LABEL.match(part) or _HEADING.fullmatch(part)
         if found is None:
             return _thinking(part)[0] or Piece("loose", part, fenced=fenced)
-        rest = found["rest"].strip()
+        label, rest = _undressed(part[: found.start("rest")], found["rest"])
         if found["action"] is None or not (_LABEL.match(rest) or _THINK.match(rest)):
             break
         part = rest  # "Action: Thought: …" is a thought
     kind = next(kind for kind in _WORDS if found[kind] is not None)
-    label = part[: found.start("rest")].strip()
     return Piece(kind, rest, label, _PLAIN.match(part) is not None, fenced)
+
+
+def _undressed(label: str, rest: str) -> tuple[str, str]:
+    """A label and what follows it; the end of emphasis that begins in the label (``**Thought:** …``) goes with it."""
+    bare = re.sub(r"^[*_]{1,4}", "", rest) if re.search(r"[*_]", label) else rest
+    return (label + rest[: len(rest) - len(bare)]).strip(), bare.strip()
 
 
 def is_thought(text: str) -> bool:
