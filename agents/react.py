@@ -91,6 +91,7 @@ class ReactAgent:
         self._experience = Experience()
         self._calls = 0
         self._thoughts_in_a_row = 0
+        self._missed = False
 
     async def turn(self, view: View) -> Turn:
         self._hear(view)
@@ -130,6 +131,7 @@ class ReactAgent:
 
     def _done(self, draft: Draft, reading: Reading) -> Turn:
         self._thoughts_in_a_row = self._thoughts_in_a_row + 1 if reading.kind == "thought" else 0
+        self._missed = reading.kind in ("unreadable", "truncated")
         if reading.action is not None:
             self._experience.did(reading.action)
         return draft.turn(reading)
@@ -219,8 +221,13 @@ class ReactAgent:
 
     @property
     def _thought_allowed(self) -> bool:
-        """Whether a reply may be a thought and nothing else."""
-        return self._settings.thoughts == "sparse" and self._thoughts_in_a_row < self._settings.max_thoughts_in_a_row
+        """Whether a reply may be a thought and nothing else.
+
+        Where a thought and its command are one turn of the notation, the command is due once the thought stands.
+        """
+        most = 1 if self._notation.joint else self._settings.max_thoughts_in_a_row
+        missed = self._notation.joint and self._missed
+        return self._settings.thoughts == "sparse" and self._thoughts_in_a_row < most and not missed
 
     @property
     def _replies(self) -> Replies:

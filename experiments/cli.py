@@ -26,6 +26,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # panels around the help would take half a second to import
     help="Run language-model agents in text environments, and say with evidence which agent is better.",
 )
 exemplars_app = typer.Typer(no_args_is_help=True, help="Few-shot episodes.")

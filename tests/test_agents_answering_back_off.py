@@ -59,9 +59,9 @@ async def test_thoughts_alone_are_no_steps() -> None:
     settings = ReactFirstSettings.model_validate(
         {"react": {"exemplars": 0}, "cot_sc": {"samples": 1}, "react_steps": 1}
     )
-    model = ScriptedModel(["Thought 1: a", "Thought 1: b", "Action 1: search[x]", BERGEN])
+    model = ScriptedModel(["Thought 1: a", "search[x]", BERGEN])
     end, log = await quiz(ReactThenCotSc(model, settings))
-    assert [turn.kind for turn in log.turns] == ["thought", "thought", "action", "action"]
+    assert [turn.kind for turn in log.turns] == ["thought", "action", "action"]
     assert end.ending == "solved"
 
 

@@ -131,6 +131,14 @@ async def test_act_takes_the_action_beside_a_thought_and_forgets_the_thought() -
     assert requests[1].prompt[-2] == Message("assistant", "go to desk 1")
 
 
+async def test_a_command_is_due_after_a_thought_or_a_miss_where_both_are_one_turn() -> None:
+    replies = ["Thought 1: hm", " look", "nothing to read here, I fear", " look"]
+    _, turns, requests = await run(replies, {"notation": "labelled", "exemplars": 0})
+    assert [turn.kind for turn in turns] == ["thought", "action", "unreadable", "action"]
+    ends = [str(request.prompt).rpartition("\n")[2] for request in requests]
+    assert ends == ["", "Action 1:", "", "Action 2:"]
+
+
 async def test_thoughts_in_a_row_are_limited() -> None:
     replies = [" think: a", " think: b", " think: c", " look", " think: d"]
     house, turns, _ = await run(replies, {"max_thoughts_in_a_row": 2})
