@@ -17,9 +17,9 @@ from trialogue.errors import UsageError
 class ReactSettings(BaseModel):
     """What decides how the agent acts.
 
-    * ``thoughts``: "none" (Act), "sparse" (the model decides, at most ``max_thoughts_in_a_row`` turns running, one where a notation joins a thought and its
-      command), "dense"
-      (one before every action), "decision_points" (one when something happens, or nothing new for ``patience`` turns)
+    * ``thoughts``: "none" (Act), "sparse" (the model decides, at most ``max_thoughts_in_a_row`` turns running; one
+      where a notation joins a thought and its command), "dense" (one before every action), "decision_points" (one when
+      something happens, or nothing new for ``patience`` turns)
     * ``notation``: how turns are written; "auto" is as in the papers' prompts for the environment
     * ``format``: whether the prompt is text to complete or a chat; "auto" is as the model's style
     * ``constrained``: decode admissible commands only and, where the model may choose to think, thoughts

@@ -1,20 +1,17 @@
 """The short way to a new environment: write the game, and :class:`GameEnv` keeps the contract.
 
 A subclass of :class:`Game` is one episode, a subclass of :class:`GameEnv` lists the tasks and begins games. What is
-the same everywhere (options, seeds, refusals, info, rewards, the end) is here.
+the same everywhere (options, seeds, refusals, info, rewards, the end) is in :mod:`.episode`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from trialogue.envs.contract import Info, Policy, Task, TextEnv
-from trialogue.envs.spaces import ActionSpace, TextSpace
-from trialogue.errors import UnknownName, UsageError
-
-_OVER = "the episode is over; call reset"
+from trialogue.envs.contract import Policy, Task
+from trialogue.envs.episode import OVER, Episode, EpisodeEnv
 
 
 class Game(ABC):
@@ -50,7 +47,7 @@ class Game(ABC):
         return None
 
 
-class GameEnv(TextEnv):
+class GameEnv(EpisodeEnv["_Played"]):
     """An environment of games. Subclasses set ``name``, ``splits`` and ``templates``, list tasks and begin games.
 
     ``split`` is what ``reset`` draws from when it is not told a task; the first of ``splits`` unless given.
@@ -61,74 +58,53 @@ class GameEnv(TextEnv):
     """The answer to a command that is not possible."""
 
     def __init__(self, split: str = "") -> None:
-        self.split = split or self.splits[0]
-        self.action_space = ActionSpace(self.templates)
-        self.observation_space = TextSpace()
-        self._episode: tuple[Task, Game] | None = None
+        super().__init__(split or self.splits[0], self.templates)
 
     @abstractmethod
     def begin(self, task: Task) -> Game:
         """The game of ``task``, which its id alone decides: draw from ``random.Random(task.id)``."""
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Any]:
-        """Starts ``options["task"]``, or a task that the seed draws. Raises UsageError or UnknownName."""
-        super().reset(seed=seed)
-        task = self._chosen(options or {})
-        self._episode = task, self.begin(task)
-        return self._episode[1].opening(), self._tell("")
-
-    def step(self, action: str) -> tuple[str, float, bool, bool, Any]:
-        """Executes one command. After the end nothing happens any more, and ``won`` stays."""
-        game = self._playing()[1]
-        if not isinstance(action, str):
-            raise UsageError(f"an action is text; got {type(action).__name__}.")
-        command, before = action.strip(), game.score
-        reason = self._explain(command)
-        observation = self.refusal if reason else game.do(command)
-        return observation, float(game.score - before), game.won or game.lost, False, self._tell(reason)
-
     def expert(self) -> Policy | None:
         """The game's own expert."""
-        return self._playing()[1].expert()
+        return self._playing().game.expert()
 
-    def _chosen(self, options: dict[str, Any]) -> Task:
-        for name in options:
-            if name != "task":
-                raise UnknownName("reset option", name, ("task",))
-        if "task" not in options:
-            tasks = self.tasks(self.split)
-            return tasks[int(self.np_random.integers(len(tasks)))]
-        if not isinstance(options["task"], str):
-            raise UsageError(f"a task id is text; got {type(options['task']).__name__}.")
-        return self.task(options["task"])
+    def _begin(self, task: Task) -> _Played:
+        return _Played(task, self.begin(task), self.refusal)
 
-    def _playing(self) -> tuple[Task, Game]:
-        if self._episode is None:
-            raise UsageError("no episode has begun; call reset() first.")
-        return self._episode
 
-    def _commands(self) -> list[str]:
-        game = self._playing()[1]
-        return [] if game.won or game.lost else list(game.commands())
+class _Played(Episode):
+    """A game as an episode: only what it lists reaches it."""
 
-    def _explain(self, command: str) -> str:
-        game = self._playing()[1]
-        if game.won or game.lost:
-            return _OVER
-        return "" if command in game.commands() else game.explain(command)
+    def __init__(self, task: Task, game: Game, refusal: str) -> None:
+        super().__init__(task)
+        self.game, self.closed = game, refusal
+        self.observation = game.opening()
 
-    def _tell(self, reason: str) -> Info:
-        task, game = self._playing()
-        admissible = self._commands()
-        self.action_space.update(admissible, self._explain)
-        return Info(
-            task=task.id,
-            type=task.type,
-            goal=game.goal,
-            dialect="",
-            admissible=admissible,
-            valid=not reason,
-            reason=reason,
-            score=float(game.score),
-            won=game.won,
-        )
+    @property
+    def goal(self) -> str:
+        return self.game.goal
+
+    @property
+    def won(self) -> bool:
+        return self.game.won
+
+    @property
+    def over(self) -> bool:
+        return self.game.won or self.game.lost
+
+    @property
+    def score(self) -> float:
+        return float(self.game.score)
+
+    @property
+    def admissible(self) -> list[str]:
+        return [] if self.over else list(self.game.commands())
+
+    def take(self, command: str) -> None:
+        self.reason = self.explain(command)
+        self.observation = self.closed if self.reason else self.game.do(command)
+
+    def explain(self, command: str) -> str:
+        if self.over:
+            return OVER
+        return "" if command in self.game.commands() else self.game.explain(command)

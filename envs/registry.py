@@ -9,7 +9,7 @@ this package (a spawned worker) write ``gymnasium.make("trialogue.envs:trialogue
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -99,12 +99,31 @@ def make(name: str, **settings: Any) -> TextEnv:
 def make_vec(name: str, num_envs: int, *, context: str | None = None, **settings: Any) -> AsyncVectorEnv:
     """``num_envs`` environments, each in a process of its own (start method ``context``, e.g. "spawn").
 
-    Shared memory is off: Gymnasium's copies no text (Farama-Foundation/Gymnasium#1164).
+    Shared memory is off: Gymnasium's copies no text (Farama-Foundation/Gymnasium#1164). ``step`` takes ``num_envs``
+    actions, and raises UsageError for anything else; one text alone would be dealt out letter by letter.
     """
     if num_envs < 1:
         raise UsageError(f"num_envs must be at least 1; got {num_envs}.")
     workers = [partial(make, name, **settings) for _ in range(num_envs)]
-    return AsyncVectorEnv(workers, shared_memory=False, context=context)
+    return _TextVector(workers, shared_memory=False, context=context)
+
+
+class _TextVector(AsyncVectorEnv):
+    """Refuses what is not one text for each environment, before any of them is told to step."""
+
+    def step_async(self, actions: Any) -> None:
+        expected = f"expected a sequence of num_envs={self.num_envs} actions (text)"
+        if isinstance(actions, str):
+            raise UsageError(f"{expected}, got one str {actions[:80]!r}; wrap it: [action] * {self.num_envs}.")
+        if not isinstance(actions, Iterable):
+            raise UsageError(f"{expected}, got {type(actions).__name__}.")
+        listed = tuple(actions)
+        if len(listed) != self.num_envs:
+            raise UsageError(f"{expected}, got {len(listed)}.")
+        for number, action in enumerate(listed):
+            if not isinstance(action, str):
+                raise UsageError(f"{expected}, got {type(action).__name__} for environment {number}.")
+        super().step_async(listed)
 
 
 def _add(entry: EnvEntry) -> None:

@@ -45,6 +45,11 @@ class StoreLog(EpisodeLog):
     def recorded(self, model: Model) -> Model:
         return self._tape.recorded(model)
 
+    @property
+    def calls(self) -> int:
+        """How many replies were used so far, replayed ones included."""
+        return self._calls
+
     def spent(self) -> tuple[int, float]:
         """Tokens read and written, and money; what was replayed included."""
         return self._tokens, self._cost

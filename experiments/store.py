@@ -231,13 +231,20 @@ class Store:
             raise DataError(f"{self.path} holds no {key!r}: it is not a complete store")
         return str(row["value"])
 
-    def runs(self) -> list[sqlite3.Row]:
-        return self._db.execute("SELECT * FROM run ORDER BY id").fetchall()
+    def runs(self, *, forks: bool = False) -> list[sqlite3.Row]:
+        """Those of the plan, with ``forks`` also the others."""
+        where = "" if forks else "WHERE parent IS NULL"
+        return self._db.execute(f"SELECT * FROM run {where} ORDER BY id").fetchall()  # noqa: S608
 
-    def episodes(self, run: int | None = None) -> list[sqlite3.Row]:
-        """Rows of ``episode`` with the sums of their turns, steps and replies, in the order of the plan."""
-        where, arguments = ("WHERE episode.run = ?", (run,)) if run is not None else ("", ())
-        return self._db.execute(f"{_EPISODES} {where} ORDER BY episode.id", arguments).fetchall()
+    def episodes(self, run: int | None = None, *, forks: bool = False) -> list[sqlite3.Row]:
+        """Rows of ``episode`` with the sums of their turns, steps and replies, in the order of the plan.
+
+        Of one run, or of all runs of the plan; with ``forks`` also of the others.
+        """
+        if run is not None:
+            return self._db.execute(f"{_EPISODES} WHERE episode.run = ? ORDER BY episode.id", (run,)).fetchall()
+        where = "" if forks else "WHERE run.parent IS NULL"
+        return self._db.execute(f"{_EPISODES} {where} ORDER BY episode.id").fetchall()
 
     def episode(self, episode: int) -> sqlite3.Row:
         rows = self._db.execute(f"{_EPISODES} WHERE episode.id = ?", (episode,)).fetchall()
@@ -277,10 +284,42 @@ class Store:
             prompts[row["call"]] = prompts.get(row["base"], "")[: row["shared"]] + row["prompt"]
         return prompts
 
+    def step_rows(self, run: int) -> Iterator[sqlite3.Row]:
+        """The steps of a whole run, ordered by episode and step, one at a time."""
+        yield from self._db.execute(_STEPS, (run,))
+
+    def labels(self, run: int | None = None) -> list[sqlite3.Row]:
+        """What people said of the episodes of one run, or of all, in the order of the episodes."""
+        where, arguments = ("WHERE episode.run = ?", (run,)) if run is not None else ("", ())
+        return self._db.execute(f"{_LABELS} {where} ORDER BY episode.id, who, label", arguments).fetchall()
+
     def lessons(self, episode: int) -> tuple[Lesson, ...]:
         """What is kept of the trials before this one, at the same task with the same seed, oldest first."""
         rows = self._db.execute(_LESSONS, (episode,)).fetchall()
         return tuple(Lesson(**json.loads(row["lesson"])) for row in rows)
+
+    # -- forks ------------------------------------------------------------------------------------------
+
+    def add_fork(self, parent: int, name: str, fork: Mapping[str, Any], calls: int) -> int:
+        """A run of one episode that begins with the first ``calls`` replies of ``parent``. Returns the episode."""
+        with self._db:
+            run = self._db.execute(_FORK_RUN, (name, dumps(fork), parent)).lastrowid
+            episode = self._db.execute(_FORK_EPISODE, (run, parent)).lastrowid
+            told = self._db.execute("PRAGMA table_info(reply)").fetchall()
+            columns = ", ".join(column["name"] for column in told if column["name"] != "episode")
+            copied = f"SELECT ?, {columns} FROM reply WHERE episode = ? AND call < ?"  # noqa: S608
+            self._db.execute(f"INSERT INTO reply (episode, {columns}) {copied}", (episode, parent, calls))
+        assert episode is not None
+        return episode
+
+    def remove_fork(self, episode: int) -> None:
+        """Takes a fork back, with all that is recorded of it."""
+        run = self.episode(episode)["run"]
+        with self._db:
+            for table in ("reply", "turn", "step", "label"):
+                self._db.execute(f"DELETE FROM {table} WHERE episode = ?", (episode,))  # noqa: S608
+            self._db.execute("DELETE FROM episode WHERE id = ?", (episode,))
+            self._db.execute("DELETE FROM run WHERE id = ? AND parent NOT NULL", (run,))
 
     def _insert(self, table: str, columns: Mapping[str, Any]) -> None:
         names, places = ",".join(columns), ",".join("?" * len(columns))
@@ -304,6 +343,26 @@ SELECT earlier.lesson FROM episode this JOIN episode earlier
 WHERE this.id = ? AND earlier.lesson NOT NULL ORDER BY earlier.trial
 """
 
+_STEPS = """
+SELECT step.* FROM episode CROSS JOIN step ON step.episode = episode.id
+WHERE episode.run = ? ORDER BY episode.id, step.step
+"""
+
+_LABELS = """
+SELECT label.*, episode.run AS run FROM label JOIN episode ON episode.id = label.episode
+"""
+
+_FORK_RUN = """
+INSERT INTO run (name, agent, tasks, conditions, parent, fork)
+SELECT ?, run.agent, run.tasks, run.conditions, episode.id, ?
+FROM episode JOIN run ON run.id = episode.run WHERE episode.id = ?
+"""
+
+_FORK_EPISODE = """
+INSERT INTO episode (run, task, task_index, type, split, seed, trial)
+SELECT ?, task, task_index, type, split, seed, trial FROM episode WHERE id = ?
+"""
+
 _DROP_OVERFLOW = """
 DELETE FROM reply WHERE episode = ? AND finish_reason = 'overflow'
     AND call = (SELECT max(call) FROM reply WHERE episode = ?)
@@ -314,10 +373,11 @@ SELECT DISTINCT later.id FROM episode first JOIN episode later
     ON (later.run, later.task_index, later.seed) = (first.run, first.task_index, first.seed)
     AND later.trial >= first.trial
 WHERE first.ending IN ({endings}) AND later.ending NOT NULL
+    AND first.run IN (SELECT id FROM run WHERE parent IS NULL)
 """
 
 _EPISODES = """
-SELECT episode.*, run.name AS run_name, run.agent AS agent, run.tasks AS tasks,
+SELECT episode.*, run.name AS run_name, run.agent AS agent, run.tasks AS tasks, run.parent AS parent, run.fork AS fork,
     t.thoughts_count, t.repairs, t.unreadable, t.remembered, s.invalid, r.calls, r.prompt_tokens, r.completion_tokens,
     r.cached_tokens, r.cost, r.retries
 FROM episode JOIN run ON run.id = episode.run

@@ -159,8 +159,10 @@ class _ListsTooMuch(StairsGame):
 class ListsTooMuch(Stairs):
     """Lists "go down" where it is refused."""
 
-    def _explain(self, command: str) -> str:
-        return "no way down" if command == "go down" else super()._explain(command)
+    def step(self, action: str) -> tuple[str, float, bool, bool, Any]:
+        if action != "go down":
+            return super().step(action)
+        return self.refusal, 0.0, False, False, {**self._tell(), "valid": False, "reason": "no way down"}
 
     game = _ListsTooMuch
 
@@ -168,8 +170,8 @@ class ListsTooMuch(Stairs):
 class DrawsOthers(Stairs):
     """The action space is never told what is admissible."""
 
-    def _tell(self, reason: str) -> Any:
-        info = super()._tell(reason)
+    def _tell(self) -> Any:
+        info = super()._tell()
         self.action_space.update(["go sideways"])
         return info
 
@@ -179,7 +181,7 @@ class RefusalMoves(Stairs):
 
     def step(self, action: str) -> tuple[str, float, bool, bool, Any]:
         answer = super().step(action)
-        game = self._playing()[1]
+        game = self._playing().game
         if not answer[4]["valid"] and isinstance(game, StairsGame) and not game.won:
             game.height += 1
         return answer

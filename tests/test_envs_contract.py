@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import gymnasium
+import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AsyncVectorEnv
 
 import trialogue.envs as envs
-from trialogue.envs import ActionSpace, TextEnv, TextSpace
+from trialogue.envs import ActionSpace, TextEnv, TextSpace, generated
 from trialogue.envs.contract import Info
 from trialogue.errors import UnknownName, UsageError
 
 NAMES = envs.names()
-SMALL: dict[str, dict[str, Any]] = {"household": {"receptacles": 5, "distractors": 3}}
+SMALL: dict[str, dict[str, Any]] = {
+    "household": {"receptacles": 5, "distractors": 3},
+    "textworld": {"count": 4},
+}
 """Settings that keep these tests quick, by environment."""
 
 GYM_ID = "trialogue.envs:trialogue/Household-v0"
@@ -47,7 +54,7 @@ def env(request: pytest.FixtureRequest) -> Any:
     made.close()
 
 
-def test_gymnasium_checker_passes_without_warnings(env: TextEnv) -> None:
+def test_gymnasium_checker_passes_without_warnings(env: TextEnv) -> None:  # GYM-02, GYM-04, GYM-11
     entry = envs.describe(env.name)[0]
     made = gymnasium.make(entry.gym_id, **SMALL.get(env.name, {}))
     with warnings.catch_warnings():
@@ -64,7 +71,7 @@ def test_equal_seeds_give_equal_rollouts(env: TextEnv) -> None:
     other.close()
 
 
-def test_plain_resets_after_a_seed_are_repeatable(env: TextEnv) -> None:
+def test_plain_resets_after_a_seed_are_repeatable(env: TextEnv) -> None:  # GYM-04
     other = fresh(env)
     runs = [[made.reset(seed=s)[1]["task"] for s in (123, None, None)] for made in (env, other)]
     assert runs[0] == runs[1]
@@ -72,7 +79,7 @@ def test_plain_resets_after_a_seed_are_repeatable(env: TextEnv) -> None:
     other.close()
 
 
-def test_seeds_reach_the_generator(env: TextEnv) -> None:
+def test_seeds_reach_the_generator(env: TextEnv) -> None:  # GYM-05
     states = []
     for seed in (1, 2, 3):
         env.reset(seed=seed)
@@ -80,7 +87,7 @@ def test_seeds_reach_the_generator(env: TextEnv) -> None:
     assert len(set(states)) == 3
 
 
-def test_reset_and_step_return_the_contract(env: TextEnv) -> None:
+def test_reset_and_step_return_the_contract(env: TextEnv) -> None:  # GYM-11
     observation, info = env.reset(seed=1)
     assert type(observation) is str
     assert set(info) >= set(Info.__annotations__)
@@ -132,6 +139,18 @@ def test_tasks_are_stable_unique_and_name_their_split(env: TextEnv) -> None:
         assert len({task.id for task in tasks}) == len(tasks)
         assert all(task.split == split and task.id.startswith(f"{split}/") for task in tasks)
         assert env.task(tasks[0].id) == tasks[0]
+
+
+def test_generated_splits_have_disjoint_seeds() -> None:
+    assert set(generated.SEEDS["generated_train"]).isdisjoint(generated.SEEDS["generated_eval"])
+    assert tuple(generated.SEEDS) == generated.SPLITS
+
+
+def test_an_id_is_written_in_one_way_only(env: TextEnv) -> None:
+    for task in env.tasks("generated_train")[:4]:
+        for other in (f"{task.id} ", re.sub(r"([/-]s)(?=\d)", r"\g<1>0", task.id), f"{task.id}\n"):
+            with pytest.raises(UsageError, match="one looks like generated_eval/"):
+                env.task(other)
 
 
 def test_a_task_can_be_chosen(env: TextEnv) -> None:
@@ -210,7 +229,7 @@ def test_exported_names_exist() -> None:
     assert envs.__all__ == sorted(envs.__all__)
 
 
-def test_vector_environments_in_spawned_processes_pass_text_on() -> None:
+def test_vector_environments_in_spawned_processes_pass_text_on() -> None:  # GYM-01, GYM-09
     vector = envs.make_vec("household", 2, context="spawn", **SMALL["household"])
     try:
         observations, infos = vector.reset(seed=[1, 2])
@@ -225,12 +244,48 @@ def test_vector_environments_in_spawned_processes_pass_text_on() -> None:
         vector.close()
 
 
+@pytest.fixture(scope="module")
+def vector() -> Iterator[AsyncVectorEnv]:
+    made = envs.make_vec("tools", 2)
+    made.reset(seed=1)
+    yield made
+    made.close()
+
+
+WRONG_BATCHES = [
+    ("look", r"expected a sequence of num_envs=2 actions \(text\), got one str 'look'; wrap it: \[action\] \* 2"),
+    ("ab", "got one str 'ab'"),
+    (["look"], "num_envs=2 .* got 1"),
+    (("look",) * 3, "num_envs=2 .* got 3"),
+    ([], "got 0"),
+    (["look", 3], "got int for environment 1"),
+    ([b"look", "look"], "got bytes for environment 0"),
+    (None, "got NoneType"),
+    (7, "got int"),
+]
+
+
+@pytest.mark.parametrize(("actions", "told"), WRONG_BATCHES)
+def test_tw_07_a_batch_that_is_not_one_text_each_is_refused_and_costs_nothing(
+    vector: AsyncVectorEnv, actions: Any, told: str
+) -> None:
+    with pytest.raises(UsageError, match=told):
+        vector.step(actions)
+    assert vector.step(["columns[goods]"] * 2)[4]["valid"].all()
+
+
+@pytest.mark.parametrize("batch", [tuple, list, np.array])
+def test_a_batch_is_any_sequence_of_texts(vector: AsyncVectorEnv, batch: Any) -> None:
+    assert vector.step(batch(["columns[goods]", "dance"]))[4]["valid"].tolist() == [True, False]
+    vector.step(vector.action_space.sample())
+
+
 def test_a_vector_needs_an_environment() -> None:
     with pytest.raises(UsageError, match="at least 1"):
         envs.make_vec("household", 0)
 
 
-def test_a_fresh_process_knows_the_id() -> None:
+def test_a_fresh_process_knows_the_id() -> None:  # GYM-09
     code = f"import gymnasium; print(gymnasium.make({GYM_ID!r}).unwrapped.name)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "household"
@@ -253,7 +308,7 @@ TEXTS = ["You are in a room.", "", "café – 5 £", "a\nb", "x" * 40_000]
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_text_space_contains_real_text(text: str) -> None:
+def test_text_space_contains_real_text(text: str) -> None:  # GYM-02
     assert text in TextSpace()
 
 
@@ -265,7 +320,7 @@ def test_text_space_bounds_and_samples() -> None:
     assert space == TextSpace(5) != TextSpace(6)
 
 
-def test_action_space_of_words_contains_words() -> None:
+def test_action_space_of_words_contains_words() -> None:  # GYM-03
     space = ActionSpace(["look", "go {direction}"], seed=1)
     assert "look" in space
     assert "go east" in space

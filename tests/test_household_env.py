@@ -40,7 +40,7 @@ def test_the_opening_has_no_banner_and_the_goal_stands_apart(household: TextEnv)
     assert (info["type"], info["dialect"]) == ("clean", "move")
 
 
-def test_the_same_game_reads_the_same_after_every_reset(household: TextEnv) -> None:
+def test_the_same_game_reads_the_same_after_every_reset(household: TextEnv) -> None:  # ALF-11
     first = household.reset(seed=11, options={"task": TASK})
     play(household, "look", first[1]["admissible"][0])
     start(household, "generated_eval/heat/s1000002-r12-d14")
@@ -58,7 +58,7 @@ def test_winning_gives_the_reward_once_and_what_follows_is_harmless(household: T
     assert "over" in info["reason"]
 
 
-def test_a_win_on_the_last_step_is_a_win() -> None:
+def test_a_win_on_the_last_step_is_a_win() -> None:  # GYM-07
     plan = solution(generate.scene(TASK), "move")
     env = gymnasium.make("trialogue/Household-v0", max_episode_steps=len(plan))
     env.reset(options={"task": TASK})
@@ -75,14 +75,14 @@ def test_white_space_around_a_command_is_nothing(household: TextEnv) -> None:
     assert observation.startswith("You are in the middle of a room.")
 
 
-def test_thoughts_are_no_commands(household: TextEnv) -> None:
+def test_thoughts_are_no_commands(household: TextEnv) -> None:  # ALF-14
     before = start(household)
     observation, info = play(household, "think: where is it?")
     assert (observation, info["valid"]) == ("Nothing happens.", False)
     assert info["admissible"] == before["admissible"]
 
 
-def test_a_place_that_shares_its_spot_answers_nothing_happens(household: TextEnv) -> None:
+def test_a_place_that_shares_its_spot_answers_nothing_happens(household: TextEnv) -> None:  # ALF-03
     scene = generate.scene(SHARED)
     first, second = _sharing(scene.places)
     start(household, SHARED)
@@ -200,7 +200,7 @@ def test_a_reason_gives_nothing_hidden_away(household: TextEnv) -> None:
     assert unseen.replace(hidden.name, "it") == absent.replace(f"{hidden.name}9", "it")
 
 
-def test_every_verb_of_the_language_is_in_the_engines_grammar(household: TextEnv) -> None:
+def test_every_verb_of_the_language_is_in_the_engines_grammar(household: TextEnv) -> None:  # ALF-15
     _, info = play_until_holding(household)
     verbs = {command.split()[0] for command in info["admissible"]}
     assert verbs <= {form.split()[0] for form in templates("move")}

@@ -58,7 +58,7 @@ def start(data: Path, game: str = GAME) -> None:
         ("pick_and_place-Mug-None-Desk-1", None),
     ],
 )
-def test_the_type_comes_from_the_whole_first_word_of_the_folder(folder: str, kind: str | None) -> None:
+def test_the_type_comes_from_the_whole_first_word_of_the_folder(folder: str, kind: str | None) -> None:  # ALF-12
     assert type_of(folder) == kind
 
 
@@ -78,7 +78,7 @@ def test_the_folder_can_come_from_the_environment(alfworld_data: Path, monkeypat
     assert ids(make("household"), "valid_seen") == ids(make("household", data=alfworld_data), "valid_seen")
 
 
-def test_chosen_games_are_the_ones_that_run(alfworld_data: Path) -> None:
+def test_chosen_games_are_the_ones_that_run(alfworld_data: Path) -> None:  # ALF-10
     env = make("household", data=alfworld_data)
     listed = env.tasks("valid_seen")
     for index in (5, 23):
@@ -116,7 +116,7 @@ def test_only_solvable_games_count(write: Callable[..., Path]) -> None:
         start(data, "pick_and_place_simple-Mug-None-Desk-2/trial_1")
 
 
-def test_games_with_movable_receptacles_are_not_loaded(write: Callable[..., Path]) -> None:
+def test_games_with_movable_receptacles_are_not_loaded(write: Callable[..., Path]) -> None:  # ALF-13
     movable = "pick_and_place_with_movable_recep-Apple-Pot-Table-9/trial_1"
     write(movable)
     data = write(GAME)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trialogue.envs import TextEnv, make, make_vec
-from trialogue.envs.textworld import maker, recipes, replies
+from trialogue.envs.textworld import maker, replies
+from trialogue.envs.textworld.engine import Engine, Moment
 from trialogue.envs.textworld.kinds import KINDS
 from trialogue.envs.textworld.recipes import Recipe, tasks
 from trialogue.errors import DataError, EnvError, UnknownName, UsageError
@@ -153,6 +156,13 @@ def test_what_the_game_did_not_do_is_invalid_and_told_with_the_nearest(env: Text
         ("RESTART", "speaks to the program"),
         ("undo.", "speaks to the program"),
         ("superbrief", "speaks to the program"),
+        ("quit,", "'quit' speaks to the program"),
+        ("Save ,", "'save' speaks to the program"),
+        ("me, script", "'script' speaks to the program"),
+        ("look, restart!", "'restart' speaks to the program"),
+        ("look and quit", "'quit' speaks to the program"),
+        ('"save"', "'save' speaks to the program"),
+        ("$verify", "speaks to the program"),
         ("tw-trace-actions", "speaks to the program"),
         ("\\x", "plain English"),
         ("look\nlook", "plain English"),
@@ -266,8 +276,7 @@ def test_making_a_game_leaves_textworlds_generator_as_it_was() -> None:
     assert vars(textworld.g_rng) == before
 
 
-def test_splits_have_disjoint_seeds_and_kinds_in_turn() -> None:
-    assert set(recipes.SEEDS["generated_train"]).isdisjoint(recipes.SEEDS["generated_eval"])
+def test_splits_have_seeds_of_their_own_and_kinds_in_turn() -> None:
     listed = tasks("generated_eval", 8)
     assert [task.type for task in listed] == list(KINDS) * 2
     assert len({Recipe.parse(task.id).seed for task in listed}) == 8
@@ -358,6 +367,54 @@ def test_closing_ends_the_interpreter_and_reset_starts_another(cache: Path, env:
         other.step("look")
     assert start(other, COINS)["valid"]
     other.close()
+
+
+def test_a_game_that_cannot_tell_who_won_still_ends(env: TextEnv, cache: Path, tmp_path: Path) -> None:
+    commands = walkthrough(env, SIMPLE)
+    shutil.copy(maker.generated(Recipe.parse(SIMPLE), cache), tmp_path / "alone.z8")
+    alone = make("textworld", data=tmp_path)
+    alone.reset(options={"task": "games/alone.z8"})
+    ends = [alone.step(command) for command in commands]
+    assert [end[2] for end in ends] == [False] * (len(commands) - 1) + [True]
+    observation, reward, _, _, info = ends[-1]
+    assert (reward, info["won"], info["lost"], info["valid"]) == (0.0, False, False, True)
+    assert "*** The End ***" in observation
+    observation, _, terminated, _, info = alone.step("look")
+    assert (observation, terminated, info["valid"]) == ("The game is over.", True, False)
+    alone.close()
+
+
+def test_what_failed_to_begin_is_not_used_again(env: TextEnv, monkeypatch: pytest.MonkeyPatch) -> None:
+    start(env, COINS)
+
+    def fail(engine: Engine) -> Moment:
+        raise EnvError("the interpreter fell over")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Engine, "reset", fail)
+        with pytest.raises(EnvError, match="fell over"):
+            start(env, COINS)
+    assert env._engine is None  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="call reset"):
+        env.step("look")
+    assert start(env, COINS)["valid"]
+
+
+def test_environments_of_several_threads_do_not_disturb_each_other(env: TextEnv, cache: Path) -> None:
+    commands = walkthrough(env, SIMPLE)
+    start(env, COINS)
+
+    def episode(number: int) -> tuple[str, list[tuple[Any, ...]]]:
+        own = make("textworld", cache=cache)
+        first, _ = own.reset(options={"task": SIMPLE if number % 2 else COINS})
+        steps = [own.step(command) for command in (commands if number % 2 else ["look"] * 3)]
+        own.close()
+        return first, steps
+
+    alone = [episode(number) for number in range(2)]
+    assert alone[1][1][-1][4]["won"]
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(episode, range(8))) == alone * 4
 
 
 @pytest.mark.parametrize(

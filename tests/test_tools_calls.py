@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 import pytest
@@ -97,6 +98,32 @@ def test_every_notation_makes_the_same_call(box: Toolbox, shop: Shop, text: str)
 )
 def test_arguments_arrive_as_they_were_meant(box: Toolbox, text: str, answer: str) -> None:
     assert box.call(text).text == answer
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "search[12.50]",
+        "Action: search\nAction Input: 12.50",
+        ("search", "12.50"),
+        ("search", '{"query": "12.50"}'),
+    ],
+)
+def test_a_number_is_text_where_text_is_asked_for(box: Toolbox, call: Any) -> None:
+    answer = box.call(call) if isinstance(call, str) else box.call_tool(*call)
+    assert (answer.text, answer.reason) == ('["12.50"]', "")
+    assert box.call_tool("search", {"query": 12.5}).text == '["12.5"]'
+    assert "valid string" in box.call_tool("search", {"query": None}).reason
+
+
+@pytest.mark.parametrize(
+    "text", ["Action:" + " " * 50_000 + "x", "Action: \n" + "\n " * 50_000 + "x", "a" * 99_999 + " ["]
+)
+def test_text_of_any_shape_is_read_at_once(box: Toolbox, text: str) -> None:
+    started = time.monotonic()
+    assert box.call(text).reason
+    assert box.explain(text)
+    assert time.monotonic() - started < 1
 
 
 def test_quotes_within_arguments_survive(box: Toolbox) -> None:  # REPLY-06
@@ -268,6 +295,44 @@ def test_failures_of_a_tool_are_answers(box: Toolbox) -> None:
     assert box.call("fail[badly]").reason == """fail failed: KeyError: "'badly'\""""
 
 
+def test_what_a_tool_returns_can_always_be_told() -> None:
+    circle: list[Any] = []
+    circle.append(circle)
+    returned = {"circle": circle, "half": "a\ud800b", "keys": {(1, 2): "x"}}
+
+    def give(what: str) -> Any:
+        """Gives something."""
+        return returned[what]
+
+    def leave() -> str:
+        """Ends the program."""
+        raise SystemExit(3)
+
+    def complain() -> str:
+        """Fails in odd words."""
+        raise ToolFailure("no \udc00")
+
+    box = Toolbox([give, leave, complain])
+    assert box.call("give[half]").text == "a?b"
+    assert box.call("give[circle]").reason.startswith("give failed: ValueError")
+    assert box.call("give[keys]").reason.startswith("give failed: TypeError")
+    assert box.call("leave[]").reason == "leave failed: RuntimeError: 'ended by SystemExit'"
+    assert box.call("complain[]").reason == "no ?"
+
+
+def test_calls_of_several_threads_do_not_disturb_each_other() -> None:
+    def double(number: int) -> int:
+        """Twice the number."""
+        time.sleep(0.001)
+        return 2 * number
+
+    box = Toolbox([double])
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(lambda n: box.call(f"double[{n}]").text, range(100))) == [
+            str(2 * n) for n in range(100)
+        ]
+
+
 def test_a_tool_is_told_by_its_signature_and_docstring(box: Toolbox) -> None:
     assert box.manual().splitlines()[:2] == [
         "buy[option, count: int = 1]: Buys an article.",
@@ -304,6 +369,20 @@ def test_functions_that_make_no_tool_are_refused() -> None:
     for function, said in ((undocumented, "docstring"), (untyped, "a type each"), (many, "a type each")):
         with pytest.raises(UsageError, match=said):
             Tool.of(function)
+
+    async def later(x: int) -> int:
+        """Comes later."""
+        return x
+
+    def unknown(x: Nowhere) -> None:  # type: ignore[name-defined]  # noqa: F821
+        """Takes what nobody knows."""
+
+    def odd(x: Shop) -> None:
+        """Takes what cannot be written in a call."""
+
+    for function, said in ((later, "async"), (unknown, "Nowhere"), (odd, "cannot be checked")):
+        with pytest.raises(UsageError, match=said):
+            Tool.of(function)
     with pytest.raises(UsageError, match="plain name"):
         Tool.of(lambda x: x)
     shop = Shop()
@@ -311,3 +390,7 @@ def test_functions_that_make_no_tool_are_refused() -> None:
         Toolbox([shop.buy, shop.buy])
     with pytest.raises(UsageError, match="limits must be positive"):
         Limits(seconds=0)
+    with pytest.raises(UsageError, match="limits must be positive"):
+        Limits(seconds=float("nan"))
+    with pytest.raises(UsageError, match="a list of tool names; got 'buy'"):
+        Toolbox([shop.buy], allowed="buy")

@@ -101,8 +101,7 @@ def test_what_a_question_names_is_in_its_tables(type: str) -> None:
         assert set(question.tables) == {"goods", "shops", "trains", "planets", "rates"}
 
 
-def test_splits_have_disjoint_seeds() -> None:
-    assert set(questions.SEEDS["generated_train"]).isdisjoint(questions.SEEDS["generated_eval"])
+def test_ids_that_no_question_has_are_refused() -> None:
     with pytest.raises(UsageError, match="a seed of generated_eval must be from 1000000 to 1999999; got 3"):
         Recipe.parse("generated_eval/journey/s3")
     with pytest.raises(UnknownName, match="Did you mean 'journey'"):
@@ -168,6 +167,8 @@ def test_functions_of_ones_own_become_tools() -> None:
 def test_what_cannot_be_set_is_refused() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'lookup'"):
         make("tools", allowed=["look_up"])
+    with pytest.raises(UsageError, match="a list of tool names; got 'lookup'"):
+        make("tools", allowed="lookup")
     with pytest.raises(UsageError, match="limits must be positive"):
         make("tools", seconds=0)
     with pytest.raises(UsageError, match="count must be from 1"):
@@ -206,6 +207,11 @@ def test_replies_in_every_notation_reach_the_environment(env: TextEnv) -> None:
         ("x = 4.5e3", 4500.0),
         ("12 or 13", None),
         ("2,5", None),
+        ("1,2345", None),
+        ("1.2.3", None),
+        ("1e400", None),
+        ("5-3", None),
+        ("12, or so", 12.0),
         ("none", None),
         ("v2", None),
         ("", None),

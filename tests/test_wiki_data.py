@@ -78,7 +78,7 @@ def test_a_claim_file_is_read(tmp_path: Path) -> None:
     assert dataset.pages is None
 
 
-def test_numbered_labels_are_read_by_their_declared_names_only(tmp_path: Path) -> None:
+def test_numbered_labels_are_read_by_their_declared_names_only(tmp_path: Path) -> None:  # QA-08
     folder = fever(tmp_path, {**CLAIM, "label": 0})
     with pytest.raises(DataError, match=r"dev.jsonl:1: the label is the number 0, and no names are declared"):
         FEVER.load(folder, "dev")
@@ -90,7 +90,7 @@ def test_numbered_labels_are_read_by_their_declared_names_only(tmp_path: Path) -
         FEVER.load(folder, "dev")
 
 
-def test_labels_follow_the_names_and_not_their_usual_order() -> None:
+def test_labels_follow_the_names_and_not_their_usual_order() -> None:  # QA-08
     assert read_label(0, NAMES) == "SUPPORTS"
     assert read_label(0, ["REFUTES", "SUPPORTS"]) == "REFUTES"
     for value, names in [

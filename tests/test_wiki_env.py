@@ -99,7 +99,7 @@ def test_a_partly_right_answer_scores_and_does_not_win(env: TextEnv) -> None:
     assert info["score"] == reward == pytest.approx(2 / 3)
     _, reward, terminated, _, info = env.step("finish[the Old Town]")
     assert (reward, terminated, info["won"], info["valid"]) == (0.0, True, False, False)
-    assert info["reason"] == "the episode is over; call reset."
+    assert info["reason"] == "the episode is over; call reset"
 
 
 INVALID = {
@@ -146,7 +146,7 @@ def test_any_text_is_answered(text: str) -> None:
         assert reward == 0.0 or terminated
 
 
-def test_odd_pages_pass_through_unharmed(tmp_path: Path) -> None:
+def test_odd_pages_pass_through_unharmed(tmp_path: Path) -> None:  # QA-09
     odd = r"The path C:\users\new and the token \u00e9 appear; so does café."
     (tmp_path / "dev.json").write_text(json.dumps([QUESTION]), encoding="utf-8")
     env = make("hotpotqa", data=tmp_path, pages=Corpus([Page("Odd", (odd,))]))
@@ -168,7 +168,7 @@ def test_the_answer_is_told_nowhere(name: str, tmp_path: Path) -> None:
     assert secret not in json.dumps([*told, env.versions()])
 
 
-def test_the_metric_is_a_setting_and_told(tmp_path: Path) -> None:
+def test_the_metric_is_a_setting_and_told(tmp_path: Path) -> None:  # QA-03
     (tmp_path / "dev.json").write_text(json.dumps([{**QUESTION, "answer": "10"}]), encoding="utf-8")
     won = {}
     for metric in ("official", "number_aware"):

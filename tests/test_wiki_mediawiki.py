@@ -131,7 +131,7 @@ def test_what_is_no_page_is_not_found(source: MediaWiki, title: str) -> None:
     assert Browser(source).search(title).startswith("Could not find [")
 
 
-def test_odd_text_passes_through_unharmed(source: MediaWiki) -> None:
+def test_odd_text_passes_through_unharmed(source: MediaWiki) -> None:  # QA-09
     assert Browser(source).search("Odd") == ODD
 
 

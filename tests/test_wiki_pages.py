@@ -114,7 +114,7 @@ def test_search_shows_five_sentences_and_lookup_steps_through_the_rest() -> None
     assert browser.lookup("key") == "(Result 1 / 1) One key."
 
 
-def test_odd_text_passes_through_unharmed(tmp_path: Path) -> None:
+def test_odd_text_passes_through_unharmed(tmp_path: Path) -> None:  # QA-09
     path = tmp_path / "pages.jsonl"
     odd = f"{ODD} \x00\x1b[31m %s {{0}} \ud7ff"
     path.write_text(json.dumps({"title": "Odd", "text": odd}) + "\n", encoding="utf-8")

@@ -29,7 +29,7 @@ WORDY = st.text(st.sampled_from("aAnthe yos.-,!13 é–"), max_size=30)
     ("prediction", "gold", "right"),
     [("C", "A", False), ("A", "A", True), ("a", "A", True), ("An", "A", False)],
 )
-def test_an_answer_that_is_an_article_matches_only_itself(prediction: str, gold: str, right: bool) -> None:
+def test_an_answer_that_is_an_article_matches_only_itself(prediction: str, gold: str, right: bool) -> None:  # QA-01
     assert exact_match(prediction, gold) is right
     assert f1(prediction, gold) == float(right)
 
@@ -46,11 +46,12 @@ def test_an_answer_that_is_an_article_matches_only_itself(prediction: str, gold:
     ],
 )
 def test_an_answer_of_which_nothing_is_left_matches_only_itself(prediction: str, gold: str, right: bool) -> None:
+    # QA-02
     assert exact_match(prediction, gold) is right
 
 
 @pytest.mark.parametrize(("prediction", "gold"), [("13-3", "13–3"), ("José", "Jose")])
-def test_other_dashes_and_accents_count_unless_folded(prediction: str, gold: str) -> None:
+def test_other_dashes_and_accents_count_unless_folded(prediction: str, gold: str) -> None:  # QA-03
     assert not exact_match(prediction, gold)
     assert exact_match(prediction, gold, "unicode_folded")
 
@@ -68,6 +69,7 @@ def test_other_dashes_and_accents_count_unless_folded(prediction: str, gold: str
     ],
 )
 def test_numbers_keep_their_point_and_sign_where_the_metric_says_so(prediction: str, gold: str, strict: bool) -> None:
+    # QA-04
     assert exact_match(prediction, gold)
     assert exact_match(prediction, gold, "number_aware") is strict
 
@@ -145,7 +147,7 @@ def test_an_unknown_metric_is_answered_with_the_nearest() -> None:
         ("поддерживает", None),
     ],
 )
-def test_labels_are_read_in_their_usual_spellings(spelling: str, label: str | None) -> None:
+def test_labels_are_read_in_their_usual_spellings(spelling: str, label: str | None) -> None:  # QA-06
     assert fever_label(spelling) == label
     assert [fever_match(spelling, gold) for gold in LABELS] == [gold == label for gold in LABELS]
 
@@ -160,7 +162,7 @@ def test_a_gold_label_must_be_one() -> None:
         fever_match("SUPPORTS", "MAYBE")
 
 
-def test_claims_without_an_answer_stay_in_the_count() -> None:
+def test_claims_without_an_answer_stay_in_the_count() -> None:  # QA-07
     gold = {"c1": "SUPPORTS", "c2": "REFUTES", "c3": "NOT ENOUGH INFO", "c4": "REFUTES"}
     report = fever_report({"c1": "SUPPORTS", "c2": "REFUTES", "c4": "SUPPORTS"}, gold)
     assert (report.n, report.correct, report.accuracy, report.unanswered) == (4, 2, 0.5, 1)

@@ -7,21 +7,22 @@ import os
 import weakref
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from trialogue.envs.contract import Info, Policy, Task, TextEnv
+from trialogue.envs import generated
+from trialogue.envs.contract import Policy, Task
+from trialogue.envs.episode import Episode, EpisodeEnv
 from trialogue.envs.household import games, generate, grammar
-from trialogue.envs.household.engine import NOTHING, Engine, Game, Moment, borrow, give_back
+from trialogue.envs.household.engine import NOTHING, Engine, Game, borrow, give_back
 from trialogue.envs.household.knowledge import Knowledge
 from trialogue.envs.household.reasons import reason
-from trialogue.envs.spaces import ActionSpace, TextSpace
-from trialogue.errors import DataError, EnvError, UnknownName, UsageError
+from trialogue.errors import DataError, EnvError, UnknownName
 
 _BANNER = "-= Welcome to TextWorld, ALFRED! =-"
 _GOAL = "\n\nYour task is to: "
 
 
-class HouseholdEnv(TextEnv):
+class HouseholdEnv(EpisodeEnv["_Episode"]):
     """Household tasks in text (ALFWorld; Shridhar et al. 2021, https://arxiv.org/abs/2010.03768).
 
     ``data`` is a folder with real games (default $ALFWORLD_DATA), needed for their splits only. ``dialect``,
@@ -30,7 +31,7 @@ class HouseholdEnv(TextEnv):
     """
 
     name: ClassVar[str] = "household"
-    splits: ClassVar[tuple[str, ...]] = tuple(generate.SEEDS)
+    splits: ClassVar[tuple[str, ...]] = generated.SPLITS
     dialects: ClassVar[tuple[str, ...]] = tuple(grammar.DIALECTS)
 
     def __init__(
@@ -44,12 +45,10 @@ class HouseholdEnv(TextEnv):
     ) -> None:
         grammar.require_dialect(dialect)
         generate.tasks("generated_train", count, receptacles, distractors)
-        self.data, self.dialect, self.split = data, dialect, split
+        super().__init__(split, grammar.templates(dialect))
+        self.data, self.dialect = data, dialect
         self.receptacles, self.distractors, self.count = receptacles, distractors, count
-        self.action_space = ActionSpace(grammar.templates(dialect))
-        self.observation_space = TextSpace()
         self._listed: dict[str, tuple[Task, ...]] = {}
-        self._episode: _Episode | None = None
         self._engine: Engine | None = None
 
     def tasks(self, split: str) -> Sequence[Task]:
@@ -57,40 +56,6 @@ class HouseholdEnv(TextEnv):
         if split not in self._listed:
             self._listed[split] = self._list(split)
         return self._listed[split]
-
-    def task(self, id: str) -> Task:
-        """Any game that its id can rebuild, listed by ``tasks`` or not. Raises UsageError, UnknownName, DataError."""
-        if not isinstance(id, str):
-            raise UsageError(f"a task id is text; got {type(id).__name__}.")
-        if id.startswith("generated_"):
-            return generate.Recipe.parse(id).task
-        return games.find(games.root(self.data), id)
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Any]:
-        """Starts ``options["task"]``, or a task of ``split`` that the seed draws.
-
-        Raises UsageError or UnknownName for options that cannot be, DataError for games that cannot be read, EnvError.
-        """
-        super().reset(seed=seed)
-        task = self._chosen(options or {})
-        self._episode = None
-        game, dialect = self._game(task)
-        engine = self._borrowed()
-        engine.load(game)
-        self._episode = _Episode(task, game, dialect, engine.reset())
-        return self._episode.observation, self._tell()
-
-    def step(self, action: str) -> tuple[str, float, bool, bool, Any]:
-        """Executes one command. After the end nothing happens any more: no reward, and ``won`` stays."""
-        episode = self._playing()
-        if not isinstance(action, str):
-            raise UsageError(f"an action is text; got {type(action).__name__}.")
-        before = episode.won
-        if before:
-            episode.refuse("the episode is over; call reset")
-        else:
-            episode.take(action.strip(), self._borrowed())
-        return episode.observation, float(episode.won - before), episode.won, False, self._tell()
 
     def expert(self) -> Policy:
         """A fresh expert for the episode that was just reset."""
@@ -114,6 +79,17 @@ class HouseholdEnv(TextEnv):
             self._engine = None
             self._return()
 
+    def _find(self, id: str) -> Task:
+        if id.startswith("generated_"):
+            return generate.Recipe.parse(id).task
+        return games.find(games.root(self.data), id)
+
+    def _begin(self, task: Task) -> _Episode:
+        game, dialect = self._game(task)
+        engine = self._borrowed()
+        engine.load(game)
+        return _Episode(task, game, dialect, engine)
+
     def _borrowed(self) -> Engine:
         if self._engine is None:
             self._engine = borrow()
@@ -122,7 +98,7 @@ class HouseholdEnv(TextEnv):
         return self._engine
 
     def _list(self, split: str) -> tuple[Task, ...]:
-        if split in generate.SEEDS:
+        if split in generated.SPLITS:
             return generate.tasks(split, self.count, self.receptacles, self.distractors)
         try:
             folder = games.root(self.data)
@@ -134,69 +110,41 @@ class HouseholdEnv(TextEnv):
             raise UnknownName("split", split, (*self.splits, *games.splits(folder)))
         return games.tasks(folder, split)
 
-    def _chosen(self, options: dict[str, Any]) -> Task:
-        for name in options:
-            if name != "task":
-                raise UnknownName("reset option", name, ("task",))
-        if "task" in options:
-            return self.task(options["task"])
-        tasks = self.tasks(self.split)
-        return tasks[int(self.np_random.integers(len(tasks)))]
-
     def _game(self, task: Task) -> tuple[Game, str]:
-        if task.split in generate.SEEDS:
+        if task.split in generated.SPLITS:
             return generate.build(task.id, self.dialect), self.dialect
         game = games.read(games.root(self.data), task.id)
         return game, grammar.dialect_of(game.grammar, game.source)
 
-    def _playing(self) -> _Episode:
-        if self._episode is None:
-            raise UsageError("no episode has begun; call reset() first.")
-        return self._episode
 
-    def _tell(self) -> Info:
-        episode = self._playing()
-        self.action_space.update(episode.admissible, episode.explain, grammar.templates(episode.dialect))
-        return episode.info()
+class _Episode(Episode):
+    """One game being played, and what the player knows of it."""
 
+    closed = NOTHING
+    goal = ""
+    won = False
+    admissible: tuple[str, ...] = ()
 
-class _Episode:
-    """One game being played: what was last said, and what the player knows."""
-
-    def __init__(self, task: Task, game: Game, dialect: str, start: Moment) -> None:
-        self.task, self.game, self.dialect = task, game, dialect
+    def __init__(self, task: Task, game: Game, dialect: str, engine: Engine) -> None:
+        super().__init__(task)
+        self.game, self.dialect, self.templates, self._engine = game, dialect, grammar.templates(dialect), engine
+        start = engine.reset()
         self.observation, self.goal = _opening(start.text, game.source)
-        self.admissible, self.won, self.reason = start.admissible, start.won, ""
+        self.admissible, self.won = start.admissible, start.won
         self.knowledge = Knowledge()
         self.knowledge.observe("", self.observation)
 
-    def take(self, command: str, engine: Engine) -> None:
+    def take(self, command: str) -> None:
         """Executes ``command``. Only what is admissible changes the game; the engine must then say what happened."""
         self.reason = self.explain(command)
-        moment = engine.step(command)
+        moment = self._engine.step(command)
         if not self.reason and moment.text == NOTHING:
             raise EnvError(f"{self.game.source}: the engine listed {command!r} as admissible, yet did not execute it.")
         self.observation, self.admissible, self.won = moment.text, moment.admissible, moment.won
         self.knowledge.observe(command, moment.text)
 
-    def refuse(self, why: str) -> None:
-        self.observation, self.reason = NOTHING, why
-
     def explain(self, command: str) -> str:
         return reason(command, self.knowledge, self.admissible, self.dialect)
-
-    def info(self) -> Info:
-        return Info(
-            task=self.task.id,
-            type=self.task.type,
-            goal=self.goal,
-            dialect=self.dialect,
-            admissible=list(self.admissible),
-            valid=not self.reason,
-            reason=self.reason,
-            score=float(self.won),
-            won=self.won,
-        )
 
 
 def _opening(text: str, source: str) -> tuple[str, str]:

@@ -6,9 +6,9 @@ receptacles and number of distracting objects.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from trialogue.envs import generated
 from trialogue.envs.contract import Task
 from trialogue.envs.household import grammar
 from trialogue.envs.household.engine import Game
@@ -16,14 +16,10 @@ from trialogue.envs.household.furnish import make_scene
 from trialogue.envs.household.problem import write_problem
 from trialogue.envs.household.scene import Scene
 from trialogue.envs.household.tasktypes import TASK_TYPES
-from trialogue.errors import UnknownName, UsageError
-
-SEEDS = {"generated_train": range(1_000_000), "generated_eval": range(1_000_000, 2_000_000)}
-"""The seeds of each split; they do not overlap, so no evaluation game can be met in training."""
 
 RECEPTACLES = range(5, 61)
 DISTRACTORS = range(101)
-_ID = re.compile(r"(\w+)/(\w+)/s(0|[1-9]\d{0,6})-r([1-9]\d?)-d(0|[1-9]\d{0,2})", re.ASCII)
+_ID = rf"(\w+)/(\w+)/s{generated.SEED}-r([1-9]\d?)-d(0|[1-9]\d{{0,2}})"
 
 
 @dataclass(frozen=True)
@@ -37,12 +33,10 @@ class Recipe:
     distractors: int
 
     def __post_init__(self) -> None:
-        _require_split(self.split)
-        if self.type not in TASK_TYPES:
-            raise UnknownName("task type", self.type, TASK_TYPES)
-        _require(f"a seed of {self.split}", self.seed, SEEDS[self.split])
-        _require("the number of receptacles", self.receptacles, RECEPTACLES)
-        _require("the number of distractors", self.distractors, DISTRACTORS)
+        generated.require_seed(self.split, self.seed)
+        generated.require_type(self.type, TASK_TYPES)
+        generated.require("the number of receptacles", self.receptacles, RECEPTACLES)
+        generated.require("the number of distractors", self.distractors, DISTRACTORS)
 
     @property
     def task(self) -> Task:
@@ -51,22 +45,16 @@ class Recipe:
 
     @classmethod
     def parse(cls, task_id: str) -> Recipe:
-        match = _ID.fullmatch(task_id)
-        if match is None:
-            example = "generated_eval/heat/s1000007-r12-d14"
-            raise UsageError(f"{task_id[:80]!r} is not the id of a generated game; one looks like {example}.")
-        split, kind, seed, receptacles, distractors = match.groups()
-        return cls(split, kind, int(seed), int(receptacles), int(distractors))
+        split, kind, *numbers = generated.read(task_id, _ID, "generated_eval/heat/s1000007-r12-d14")
+        return cls(split, kind, *map(int, numbers))
 
 
 def tasks(split: str, count: int, receptacles: int, distractors: int) -> tuple[Task, ...]:
     """The first ``count`` games of ``split``, interleaved by type, so that every prefix is balanced."""
-    _require_split(split)
-    _require("count", count, range(1, len(SEEDS[split]) + 1))
     kinds = list(TASK_TYPES)
     return tuple(
         Recipe(split, kinds[i % len(kinds)], seed, receptacles, distractors).task
-        for i, seed in enumerate(SEEDS[split][:count])
+        for i, seed in enumerate(generated.seeds(split, count))
     )
 
 
@@ -81,13 +69,3 @@ def build(task_id: str, dialect: str) -> Game:
     made = scene(task_id)
     domain, rules = grammar.packaged(dialect)
     return Game(task_id, domain, rules.replace(grammar.GOAL, made.goal), write_problem(made))
-
-
-def _require_split(split: str) -> None:
-    if split not in SEEDS:
-        raise UnknownName("generated split", split, SEEDS)
-
-
-def _require(what: str, value: int, allowed: range) -> None:
-    if value not in allowed:
-        raise UsageError(f"{what} must be from {allowed[0]} to {allowed[-1]}; got {value!r}.")

@@ -21,7 +21,8 @@ class Moment:
     """What the game says after a reset or a step.
 
     ``admissible`` is sorted, and None for games that TextWorld did not make. ``points`` is the running score, of at
-    most ``most`` (0 when the game does not tell). ``done``: the last command was carried out.
+    most ``most`` (0 when the game does not tell). ``over``: the game has ended, ``won`` or ``lost`` as far as
+    that is known. ``done``: the last command was carried out.
     """
 
     text: str
@@ -30,6 +31,7 @@ class Moment:
     most: int
     won: bool
     lost: bool
+    over: bool
     done: bool
 
 
@@ -85,7 +87,8 @@ class Engine:
         return hashlib.sha256((self._saved if self.traced else self.story).read_bytes()).hexdigest()
 
     def close(self) -> None:
-        self._env.close()
+        with engine_at_work():
+            self._env.close()
 
     def _call(self, what: str, *arguments: str) -> Any:
         try:
@@ -98,6 +101,7 @@ class Engine:
     def _moment(self, state: Mapping[str, Any], text: str, done: bool) -> Moment:
         admissible = state.get("admissible_commands") if self.traced else None
         won, lost = bool(state.get("won")), bool(state.get("lost"))
+        over = won or lost or replies.ended(state["feedback"])
         return Moment(
             text=text,
             admissible=None if admissible is None else tuple(admissible),
@@ -105,5 +109,6 @@ class Engine:
             most=int(state.get("max_score") or 0),
             won=won,
             lost=lost and not won,
-            done=done or won or lost,
+            over=over,
+            done=done or over,
         )

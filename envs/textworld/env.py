@@ -8,14 +8,16 @@ import re
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from trialogue.envs.contract import Info, Policy, Task, TextEnv
-from trialogue.envs.spaces import ActionSpace, TextSpace
+from trialogue.envs import generated
+from trialogue.envs.contract import Info, Policy, Task, split_of
+from trialogue.envs.episode import Episode, EpisodeEnv
+from trialogue.envs.spaces import ActionSpace
 from trialogue.envs.textworld import maker, recipes, replies, stories
-from trialogue.envs.textworld.engine import Engine, Moment
+from trialogue.envs.textworld.engine import Engine
 from trialogue.envs.textworld.expert import Walkthrough
-from trialogue.errors import UnknownName, UsageError
+from trialogue.errors import EnvError, UnknownName
 
 TEMPLATES = (
     *("look", "inventory", "go {direction}", "examine {thing}", "take {thing}", "take {thing} from {place}"),
@@ -25,7 +27,6 @@ TEMPLATES = (
 _PARTS = {"o": "thing", "f": "food", "c": "container", "s": "place", "d": "door", "k": "key", "t": "thing"}
 _ANYTHING = ("{command}",)
 _NO_GOAL = "Find out what the game is about, and reach as many points as you can."
-_OVER = "The game is over."
 
 
 class GameInfo(Info):
@@ -37,13 +38,13 @@ class GameInfo(Info):
     in_admissible: bool | None
 
 
-class TextWorldEnv(TextEnv):
+class TextWorldEnv(EpisodeEnv["_Episode"]):
     """Text adventures of TextWorld (Côté et al. 2018, https://arxiv.org/abs/1806.11532).
 
     ``data`` is a folder with games, or one game (default $TRIALOGUE_TEXTWORLD_DATA), needed for the split ``games``
     only: ``.z8`` with its ``.json`` beside it, or TextWorld's ``.json`` alone, which is compiled at first use. Story
     files without a ``.json`` (.z1 to .z8) are played without a list of commands; unless the interpreter knows the
-    game, it can neither score it nor see that it was won.
+    game, it can neither score it nor see that it was won, only that it has ended.
 
     Generated games are made once and kept in ``cache``. ``levels`` fixes the level of the kinds it names (see
     :mod:`.kinds`), ``count`` is the number of tasks in a generated split, and ``split`` is what ``reset`` draws from
@@ -54,7 +55,7 @@ class TextWorldEnv(TextEnv):
     """
 
     name: ClassVar[str] = "textworld"
-    splits: ClassVar[tuple[str, ...]] = tuple(recipes.SEEDS)
+    splits: ClassVar[tuple[str, ...]] = generated.SPLITS
 
     def __init__(
         self,
@@ -65,12 +66,10 @@ class TextWorldEnv(TextEnv):
         count: int = 300,
     ) -> None:
         recipes.tasks("generated_train", count, levels)
-        self.data, self.split, self.levels, self.count = data, split, levels, count
+        super().__init__(split, TEMPLATES)
+        self.data, self.levels, self.count = data, levels, count
         self.cache = maker.user_cache() if cache is None else Path(cache).expanduser()
-        self.action_space = ActionSpace(TEMPLATES)
-        self.observation_space = TextSpace()
         self._listed: dict[str, tuple[Task, ...]] = {}
-        self._episode: _Episode | None = None
         self._engine: Engine | None = None
 
     def tasks(self, split: str) -> Sequence[Task]:
@@ -78,37 +77,6 @@ class TextWorldEnv(TextEnv):
         if split not in self._listed:
             self._listed[split] = self._list(split)
         return self._listed[split]
-
-    def task(self, id: str) -> Task:
-        """Any game that its id can rebuild, listed by ``tasks`` or not. Raises UsageError, UnknownName, DataError."""
-        if not isinstance(id, str):
-            raise UsageError(f"a task id is text; got {type(id).__name__}.")
-        if id.startswith("generated_"):
-            return recipes.Recipe.parse(id).task
-        if not id.startswith(f"{stories.SPLIT}/"):
-            raise UnknownName("split", id.partition("/")[0][:80], (*self.splits, stories.SPLIT))
-        return stories.find(stories.root(self.data), id)
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Any]:
-        """Starts ``options["task"]``, or a task of ``split`` that the seed draws.
-
-        Raises UsageError or UnknownName for options that cannot be, DataError for games that cannot be read, EnvError.
-        """
-        super().reset(seed=seed)
-        task = self._chosen(options or {})
-        self._episode = None
-        engine = self._playing_story(self._story(task))
-        self._episode = _Episode(task, engine.reset(), engine)
-        return self._episode.observation, self._tell()
-
-    def step(self, action: str) -> tuple[str, float, bool, bool, Any]:
-        """Executes one command. After the end nothing happens any more: no reward, and score and ``won`` stay."""
-        episode = self._playing()
-        if not isinstance(action, str):
-            raise UsageError(f"an action is text; got {type(action).__name__}.")
-        before = episode.score
-        episode.take(action.strip())
-        return episode.observation, episode.score - before, episode.over, False, self._tell()
 
     def expert(self) -> Policy | None:
         """The walkthrough that TextWorld noted with the game, to check that it can be won. None where there is none.
@@ -133,25 +101,29 @@ class TextWorldEnv(TextEnv):
             self._engine = None
 
     def _list(self, split: str) -> tuple[Task, ...]:
-        if split in recipes.SEEDS:
+        if split in generated.SPLITS:
             return recipes.tasks(split, self.count, self.levels)
         if split != stories.SPLIT:
             raise UnknownName("split", split, (*self.splits, stories.SPLIT))
         return stories.tasks(stories.root(self.data))
 
-    def _chosen(self, options: dict[str, Any]) -> Task:
-        for name in options:
-            if name != "task":
-                raise UnknownName("reset option", name, ("task",))
-        if "task" in options:
-            return self.task(options["task"])
-        tasks = self.tasks(self.split)
-        if not tasks:
-            raise UsageError(f"the split {self.split!r} has no games in {stories.root(self.data)}.")
-        return tasks[int(self.np_random.integers(len(tasks)))]
+    def _find(self, id: str) -> Task:
+        if id.startswith("generated_"):
+            return recipes.Recipe.parse(id).task
+        if not id.startswith(f"{stories.SPLIT}/"):
+            raise UnknownName("split", split_of(id)[:80], (*self.splits, stories.SPLIT))
+        return stories.find(stories.root(self.data), id)
+
+    def _begin(self, task: Task) -> _Episode:
+        engine = self._playing_story(self._story(task))
+        try:
+            return _Episode(task, engine)
+        except EnvError:
+            self.close()  # what failed to begin once is not used again
+            raise
 
     def _story(self, task: Task) -> Path:
-        if task.split in recipes.SEEDS:
+        if task.split in generated.SPLITS:
             return maker.generated(recipes.Recipe.parse(task.id), self.cache)
         path = stories.path_of(stories.root(self.data), task.id)
         if path.suffix != ".json":
@@ -166,30 +138,28 @@ class TextWorldEnv(TextEnv):
             self._engine = Engine(story)
         return self._engine
 
-    def _playing(self) -> _Episode:
-        if self._episode is None:
-            raise UsageError("no episode has begun; call reset() first.")
-        return self._episode
 
-    def _tell(self) -> GameInfo:
-        episode = self._playing()
-        self.action_space.update(episode.moment.admissible, episode.explain, episode.templates)
-        return episode.info()
-
-
-class _Episode:
+class _Episode(Episode):
     """One game being played: what was last said, and how it stands."""
 
-    def __init__(self, task: Task, start: Moment, engine: Engine) -> None:
-        self.task, self.moment, self.engine = task, start, engine
+    closed = "The game is over."
+    goal = ""
+
+    def __init__(self, task: Task, engine: Engine) -> None:
+        super().__init__(task)
+        self.engine, self.moment = engine, engine.reset()
         self.goal = engine.goal or _NO_GOAL
         self.templates = _worded(engine.templates) if engine.traced else _ANYTHING
-        self.observation, self.reason = start.text, ""
+        self.observation = self.moment.text
         self.in_admissible: bool | None = None
 
     @property
+    def won(self) -> bool:
+        return self.moment.won
+
+    @property
     def over(self) -> bool:
-        return self.moment.won or self.moment.lost
+        return self.moment.over
 
     @property
     def score(self) -> float:
@@ -197,13 +167,19 @@ class _Episode:
         most = self.moment.most
         return min(max(self.moment.points / most, 0.0), 1.0) if most > 0 else float(self.moment.won)
 
+    @property
+    def admissible(self) -> tuple[str, ...] | None:
+        return self.moment.admissible
+
+    def play(self, command: str) -> None:
+        self.in_admissible = None if self.admissible is None else command in self.admissible
+        super().play(command)
+
     def take(self, command: str) -> None:
         """Passes ``command`` on to the game, unless it is not meant for it."""
-        listed = self.moment.admissible
-        self.in_admissible = None if listed is None else command in listed
-        self.reason = "the episode is over; call reset" if self.over else replies.unfit(command)
+        self.reason = replies.unfit(command)
         if self.reason:
-            self.observation = _OVER if self.over else f"Not a command: {self.reason}."
+            self.observation = f"Not a command: {self.reason}."
             return
         self.moment = self.engine.step(command)
         self.observation = self.moment.text
@@ -213,26 +189,18 @@ class _Episode:
 
     def explain(self, command: str) -> str:
         """Without asking the game: whether it would be passed on, and whether it is listed."""
-        if self.moment.admissible is None or command in self.moment.admissible:
-            return replies.unfit(command) if self.moment.admissible is None else ""
+        if self.admissible is None or command in self.admissible:
+            return replies.unfit(command) if self.admissible is None else ""
         return replies.unfit(command) or "not among the admissible commands (the game may understand it all the same)"
 
     def info(self) -> GameInfo:
-        return GameInfo(
-            task=self.task.id,
-            type=self.task.type,
-            goal=self.goal,
-            dialect="",
-            admissible=None if self.moment.admissible is None else list(self.moment.admissible),
-            valid=not self.reason,
-            reason=self.reason,
-            score=self.score,
-            won=self.moment.won,
-            points=self.moment.points,
-            max_points=self.moment.most,
-            lost=self.moment.lost,
-            in_admissible=self.in_admissible,
-        )
+        return {
+            **super().info(),
+            "points": self.moment.points,
+            "max_points": self.moment.most,
+            "lost": self.moment.lost,
+            "in_admissible": self.in_admissible,
+        }
 
     def _refusal(self, command: str) -> str:
         said = " ".join(self.moment.text.split())[:200]

@@ -5,18 +5,15 @@ A task id such as ``generated_eval/cooking/l3-s1000007`` holds all that decides 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from trialogue.envs import generated
 from trialogue.envs.contract import Task
 from trialogue.envs.textworld.kinds import KINDS
 from trialogue.errors import UnknownName, UsageError
 
-SEEDS = {"generated_train": range(1_000_000), "generated_eval": range(1_000_000, 2_000_000)}
-"""The seeds of each split; they do not overlap, so no evaluation game can be met in training."""
-
-_ID = re.compile(r"(\w+)/(\w+)/l([1-9]\d{0,2})-s(0|[1-9]\d{0,6})", re.ASCII)
+_ID = rf"(\w+)/(\w+)/l([1-9]\d{{0,2}})-s{generated.SEED}"
 
 
 @dataclass(frozen=True)
@@ -29,11 +26,8 @@ class Recipe:
     seed: int
 
     def __post_init__(self) -> None:
-        _require_split(self.split)
+        generated.require_seed(self.split, self.seed)
         require_level(self.kind, self.level)
-        allowed = SEEDS[self.split]
-        if self.seed not in allowed:
-            raise UsageError(f"a seed of {self.split} must be from {allowed[0]} to {allowed[-1]}; got {self.seed}.")
 
     @property
     def task(self) -> Task:
@@ -46,23 +40,17 @@ class Recipe:
 
     @classmethod
     def parse(cls, task_id: str) -> Recipe:
-        match = _ID.fullmatch(task_id)
-        if match is None:
-            example = "generated_eval/cooking/l3-s1000007"
-            raise UsageError(f"{task_id[:80]!r} is not the id of a generated game; one looks like {example}.")
-        split, kind, level, seed = match.groups()
+        split, kind, level, seed = generated.read(task_id, _ID, "generated_eval/cooking/l3-s1000007")
         return cls(split, kind, int(level), int(seed))
 
 
 def tasks(split: str, count: int, levels: Mapping[str, int] | None = None) -> tuple[Task, ...]:
     """The first ``count`` games of ``split``, interleaved by kind; ``levels`` fixes the level of the kinds it names."""
-    _require_split(split)
-    if count not in range(1, len(SEEDS[split]) + 1):
-        raise UsageError(f"count must be from 1 to {len(SEEDS[split])}; got {count!r}.")
+    seeds = generated.seeds(split, count)
     for kind, level in (levels or {}).items():
         require_level(kind, level)
     fixed = {kind: (level,) for kind, level in (levels or {}).items()}
-    return tuple(_nth(split, number, fixed) for number in range(count))
+    return tuple(_nth(split, number, seed, fixed) for number, seed in enumerate(seeds))
 
 
 def require_level(kind: str, level: int) -> None:
@@ -76,12 +64,7 @@ def require_level(kind: str, level: int) -> None:
         raise UsageError(f"levels of {kind} are {said}; got {level!r}.")
 
 
-def _nth(split: str, number: int, fixed: Mapping[str, tuple[int, ...]]) -> Task:
+def _nth(split: str, number: int, seed: int, fixed: Mapping[str, tuple[int, ...]]) -> Task:
     kind = list(KINDS)[number % len(KINDS)]
     choice = fixed.get(kind, KINDS[kind].usual)
-    return Recipe(split, kind, choice[number // len(KINDS) % len(choice)], SEEDS[split][number]).task
-
-
-def _require_split(split: str) -> None:
-    if split not in SEEDS:
-        raise UnknownName("generated split", split, SEEDS)
+    return Recipe(split, kind, choice[number // len(KINDS) % len(choice)], seed).task

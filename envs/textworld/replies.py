@@ -16,8 +16,9 @@ _AFTER_THE_END = "Would you like to RESTART"
 _TO_THE_INTERPRETER = {
     *("quit", "q", "restart", "save", "restore", "undo", "oops", "verify", "version"),
     *("script", "transcript", "noscript", "unscript", "recording", "replay"),
-    *("brief", "normal", "verbose", "long", "superbrief", "short", "notify"),
 }
+_ABOUT_WORDING = {"brief", "normal", "verbose", "long", "superbrief", "short", "notify"}
+_PART = re.compile(r"[,:\"]|\band\b", re.IGNORECASE)  # "quit,", "me, save" and "look, quit" are understood too
 _REFUSALS = re.compile(
     r"not a verb I recogni[sz]e|can't see any such thing|didn't understand|only understood you|beg your pardon"
     r"|You can't go that way|What do you want to|Which do you mean|Who do you mean|I don't know the word"
@@ -44,6 +45,11 @@ def tidy(text: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
 
 
+def ended(text: str) -> bool:
+    """Whether a game asks what to do now that it has ended; it answers no command any more."""
+    return _AFTER_THE_END in text
+
+
 def did(raw: str) -> bool:
     """Whether a traced answer tells of an action that succeeded (actions within actions do not count)."""
     return _TRACED.search(raw) is not None
@@ -62,9 +68,17 @@ def unfit(command: str) -> str:
         return f"a command has at most {LONGEST} characters; this one has {len(command)}"
     if not (command.isascii() and command.isprintable()) or "\\" in command:
         return "a command is one line of plain English letters, digits and punctuation"
-    word = command.split()[0].lower().rstrip(".")
-    if word in _TO_THE_INTERPRETER or word.startswith(("tw-", "#")):
+    word = _to_the_program(command)
+    if word:
         return f"{word!r} speaks to the program that runs the game, not to the game"
     if re.search(r"[.;]\s*\S|\bthen\b", command, re.IGNORECASE):
         return "one command at a time"
     return ""
+
+
+def _to_the_program(command: str) -> str:
+    """The word of ``command`` that is meant for the interpreter ("" if none is): some of them write files."""
+    words = [part.split()[0].lower().rstrip("!?.") for part in _PART.split(command) if part.strip()]
+    if words and (words[0] in _ABOUT_WORDING or words[0].startswith(("tw-", "#", "$"))):
+        return words[0]
+    return next((word for word in words if word in _TO_THE_INTERPRETER), "")

@@ -100,7 +100,7 @@ class _Reading:
         if part in _FUNCTIONS:
             return self._function(part)
         if part[0].isdigit() or part[0] == ".":
-            return int(part) if part.isdigit() else float(part)
+            return int(part) if part.isdigit() else _checked(float(part))
         self._at -= 1
         raise self._unexpected()
 

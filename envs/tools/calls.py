@@ -19,7 +19,7 @@ from typing import Any
 from trialogue.envs.tools.tool import BadArguments, Tool, echo
 
 _BRACKETS = re.compile(r"([A-Za-z_]\w*)\s*\[(.*)\]", re.DOTALL)
-_TWO_LINES = re.compile(r"Action:[ \t]*([^\n]*?)[ \t]*\n\s*Action Input:[ \t]*(.*)", re.DOTALL)
+_TWO_LINES = re.compile(r"Action:([^\n]*)\n\s*Action Input:(.*)", re.DOTALL)
 _KEYS = (("name", "arguments"), ("name", "parameters"), ("action", "action_input"), ("tool", "tool_input"))
 
 
@@ -32,7 +32,7 @@ def read_call(text: str, tools: Mapping[str, Tool]) -> tuple[str, Any]:
     if match := _BRACKETS.fullmatch(text):
         return match[1], _Bracketed(match[2].strip())
     if match := _TWO_LINES.fullmatch(text):
-        return match[1], match[2].strip()
+        return match[1].strip(), match[2].strip()
     if text.startswith("{"):
         return _json_call(text)
     if re.match(r"[A-Za-z_]\w*\s*\[", text):
@@ -70,10 +70,7 @@ def _json_call(text: str) -> tuple[str, Any]:
 def _from_text(tool: Tool, text: str) -> Any:
     """JSON; or one text argument as it stands, when it could not be meant as JSON."""
     if len(tool.parameters) == 1 and text and not text.startswith(("{", "[", '"')):
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            return {tool.parameters[0]: text}
+        return {tool.parameters[0]: text}
     return _decode(text, f"the arguments of {tool.name}")
 
 

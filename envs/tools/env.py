@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from importlib.metadata import version
 from typing import Any, ClassVar
 
-from trialogue.envs.contract import Info, Policy, Task, TextEnv
-from trialogue.envs.spaces import ActionSpace, TextSpace
+from trialogue.envs import generated
+from trialogue.envs.contract import Policy, Task
+from trialogue.envs.episode import Episode, EpisodeEnv
 from trialogue.envs.tools import questions, scoring
-from trialogue.envs.tools.questions import Recipe
+from trialogue.envs.tools.questions import Question, Recipe
 from trialogue.envs.tools.tables import table_tools
 from trialogue.envs.tools.tool import Tool, ToolFailure
 from trialogue.envs.tools.toolbox import Confirm, Limits, Toolbox
-from trialogue.errors import UnknownName, UsageError
+from trialogue.errors import UnknownName
 
-_DONE = "Episode finished."
+Finish = Callable[[str], str]
 
 
-class ToolsEnv(TextEnv):
+class ToolsEnv(EpisodeEnv["_Episode"]):
     """Questions over small tables: look up in several calls, calculate, and answer with a number.
 
     A call is ``lookup[planets, Aster, day]``, ``Action: lookup`` with ``Action Input: {…}`` under it, or a JSON tool
@@ -32,7 +34,7 @@ class ToolsEnv(TextEnv):
     """
 
     name: ClassVar[str] = "tools"
-    splits: ClassVar[tuple[str, ...]] = tuple(questions.SEEDS)
+    splits: ClassVar[tuple[str, ...]] = generated.SPLITS
 
     def __init__(
         self,
@@ -45,115 +47,76 @@ class ToolsEnv(TextEnv):
         confirm: Confirm | None = None,
     ) -> None:
         questions.tasks("generated_train", count)
-        self.split, self.count = split, count
+        self.count = count
         self._further, self._allowed, self._confirm = tuple(tools), allowed, confirm
         self._limits = Limits(seconds, characters)
-        self._toolbox = self._box(_Episode(Recipe("generated_train", next(iter(questions.TYPES)), 0)))
-        self.action_space = ActionSpace(self._toolbox.templates)
-        self.observation_space = TextSpace()
-        self._episode: _Episode | None = None
+        some = Recipe("generated_train", next(iter(questions.TYPES)), 0)
+        self._toolbox = self._begin(some.task).toolbox
+        super().__init__(split, self._toolbox.templates)
 
     def tasks(self, split: str) -> Sequence[Task]:
         """Generated splits by seed, interleaved by type. See :class:`TextEnv`."""
-        if split not in questions.SEEDS:
+        if split not in generated.SPLITS:
             raise UnknownName("split", split, self.splits)
         return questions.tasks(split, self.count)
-
-    def task(self, id: str) -> Task:
-        """Any question that its id can rebuild, listed by ``tasks`` or not. Raises UsageError, UnknownName."""
-        if not isinstance(id, str):
-            raise UsageError(f"a task id is text; got {type(id).__name__}.")
-        return Recipe.parse(id).task
 
     def tool_schemas(self) -> list[dict[str, Any]]:
         """The tools in OpenAI's format for function calls, ``finish`` included."""
         return self._toolbox.tool_schemas()
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Any]:
-        """Starts ``options["task"]``, or a task of ``split`` that the seed draws.
-
-        Raises UsageError or UnknownName for options that cannot be.
-        """
-        super().reset(seed=seed)
-        task = self._chosen(options or {})
-        self._episode = _Episode(Recipe.parse(task.id))
-        self._toolbox = self._box(self._episode)
-        names = ", ".join(self._episode.question.tables)
-        self._episode.observation = f"Tables: {names}.\nTools:\n{self._toolbox.manual()}"
-        return self._episode.observation, self._tell()
-
-    def step(self, action: str) -> tuple[str, float, bool, bool, Any]:
-        """Makes one call. After the end nothing happens any more: no reward, and ``won`` stays."""
-        episode = self._playing()
-        if not isinstance(action, str):
-            raise UsageError(f"an action is text; got {type(action).__name__}.")
-        before = episode.won
-        if episode.over:
-            episode.observation, episode.reason = _DONE, "the episode is over; call reset"
-        else:
-            answer = self._toolbox.call(action.strip())
-            episode.observation, episode.reason = answer.text, answer.reason
-        return episode.observation, float(episode.won - before), episode.over, False, self._tell()
-
     def expert(self) -> Policy:
         """A fresh expert for the episode that was just reset. It plays the embedded questions."""
         from trialogue.envs.tools.expert import Reckoner
 
-        return Reckoner(self._playing().question.text)
+        return Reckoner(self._playing().goal)
 
     def versions(self) -> dict[str, str]:
         """What checks arguments; the questions come with this package."""
         return {"pydantic": version("pydantic")}
 
-    def _box(self, episode: _Episode) -> Toolbox:
-        tools = (*table_tools(episode.question.tables), *self._further, Tool.of(episode.finish))
-        allowed = None if self._allowed is None else {*self._allowed, "finish"}
+    def _find(self, id: str) -> Task:
+        return Recipe.parse(id).task
+
+    def _begin(self, task: Task) -> _Episode:
+        question = questions.build(Recipe.parse(task.id))
+        episode = _Episode(task, question, partial(self._box, question))
+        self._toolbox = episode.toolbox
+        return episode
+
+    def _box(self, question: Question, finish: Finish) -> Toolbox:
+        tools = (*table_tools(question.tables), *self._further, Tool.of(finish))
+        allowed = self._allowed
+        if allowed is not None and not isinstance(allowed, str):
+            allowed = {*allowed, "finish"}
         return Toolbox(tools, allowed, self._limits, self._confirm)
 
-    def _chosen(self, options: dict[str, Any]) -> Task:
-        for name in options:
-            if name != "task":
-                raise UnknownName("reset option", name, ("task",))
-        if "task" in options:
-            return self.task(options["task"])
-        tasks = self.tasks(self.split)
-        return tasks[int(self.np_random.integers(len(tasks)))]
 
-    def _playing(self) -> _Episode:
-        if self._episode is None:
-            raise UsageError("no episode has begun; call reset() first.")
-        return self._episode
-
-    def _tell(self) -> Info:
-        self.action_space.update(None, self._toolbox.explain, self._toolbox.templates)
-        return self._playing().info()
-
-
-class _Episode:
+class _Episode(Episode):
     """One question being answered."""
 
-    def __init__(self, recipe: Recipe) -> None:
-        self.task, self.question = recipe.task, questions.build(recipe)
-        self.observation, self.reason = "", ""
-        self.over, self.won = False, False
+    closed = "Episode finished."
+    goal = ""
+    won = False
+    over = False
+
+    def __init__(self, task: Task, question: Question, box: Callable[[Finish], Toolbox]) -> None:
+        super().__init__(task)
+        self.goal, self._gold = question.text, question.gold
+        self.toolbox = box(self.finish)
+        self.templates = self.toolbox.templates
+        self.observation = f"Tables: {', '.join(question.tables)}.\nTools:\n{self.toolbox.manual()}"
 
     def finish(self, answer: str) -> str:
         """Ends the episode with the answer, one number."""
         given = scoring.number_in(answer)
         if given is None:
             raise ToolFailure("the answer must hold exactly one number, such as 1204.5")
-        self.over, self.won = True, scoring.right(given, self.question.gold)
-        return _DONE
+        self.over, self.won = True, scoring.right(given, self._gold)
+        return self.closed
 
-    def info(self) -> Info:
-        return Info(
-            task=self.task.id,
-            type=self.task.type,
-            goal=self.question.text,
-            dialect="",
-            admissible=None,
-            valid=not self.reason,
-            reason=self.reason,
-            score=float(self.won),
-            won=self.won,
-        )
+    def take(self, command: str) -> None:
+        answer = self.toolbox.call(command)
+        self.observation, self.reason = answer.text, answer.reason
+
+    def explain(self, command: str) -> str:
+        return self.toolbox.explain(command)

@@ -47,8 +47,10 @@ class _Call(threading.Thread):
             self.result = self._function(**self._arguments)
         except Exception as error:  # handed on to the caller
             self.error = error
-        except (_Ended, SystemExit):
+        except _Ended:
             self.error = TimeUp()
+        except BaseException as error:  # sys.exit() in a tool ends the tool only
+            self.error = RuntimeError(f"ended by {type(error).__name__}")
 
     def end(self) -> None:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident or 0), ctypes.py_object(_Ended))

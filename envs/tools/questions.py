@@ -5,19 +5,16 @@ A task id such as ``generated_eval/journey/s1000002`` holds all that decides a q
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import cycle
 from random import Random
 
+from trialogue.envs import generated
 from trialogue.envs.contract import Task
 from trialogue.envs.tools.tables import Tables, make_tables
-from trialogue.errors import UnknownName, UsageError
 
-SEEDS = {"generated_train": range(1_000_000), "generated_eval": range(1_000_000, 2_000_000)}
-"""The seeds of each split; they do not overlap, so no evaluation question can be met in training."""
-
-_ID = re.compile(r"(\w+)/(\w+)/s(0|[1-9]\d{0,6})", re.ASCII)
+_ID = rf"(\w+)/(\w+)/s{generated.SEED}"
 
 
 @dataclass(frozen=True)
@@ -38,12 +35,8 @@ class Recipe:
     seed: int
 
     def __post_init__(self) -> None:
-        _require_split(self.split)
-        if self.type not in TYPES:
-            raise UnknownName("task type", self.type, TYPES)
-        allowed = SEEDS[self.split]
-        if self.seed not in allowed:
-            raise UsageError(f"a seed of {self.split} must be from {allowed[0]} to {allowed[-1]}; got {self.seed}.")
+        generated.require_seed(self.split, self.seed)
+        generated.require_type(self.type, TYPES)
 
     @property
     def task(self) -> Task:
@@ -51,20 +44,15 @@ class Recipe:
 
     @classmethod
     def parse(cls, task_id: str) -> Recipe:
-        match = _ID.fullmatch(task_id)
-        if match is None:
-            example = "generated_eval/journey/s1000002"
-            raise UsageError(f"{task_id[:80]!r} is not the id of a generated question; one looks like {example}.")
-        return cls(match[1], match[2], int(match[3]))
+        split, kind, seed = generated.read(task_id, _ID, "generated_eval/journey/s1000002")
+        return cls(split, kind, int(seed))
 
 
 def tasks(split: str, count: int) -> tuple[Task, ...]:
     """The first ``count`` questions of ``split``, interleaved by type, so that every prefix is balanced."""
-    _require_split(split)
-    if count not in range(1, len(SEEDS[split]) + 1):
-        raise UsageError(f"count must be from 1 to {len(SEEDS[split])}; got {count!r}.")
-    kinds = list(TYPES)
-    return tuple(Recipe(split, kinds[i % len(kinds)], seed).task for i, seed in enumerate(SEEDS[split][:count]))
+    return tuple(
+        Recipe(split, kind, seed).task for kind, seed in zip(cycle(TYPES), generated.seeds(split, count), strict=False)
+    )
 
 
 def build(recipe: Recipe) -> Question:
@@ -136,8 +124,3 @@ TYPES: dict[str, Callable[[Tables, Random], tuple[str, float]]] = {
 
 def _number(cell: int | float | str) -> float:
     return float(cell)
-
-
-def _require_split(split: str) -> None:
-    if split not in SEEDS:
-        raise UnknownName("generated split", split, SEEDS)

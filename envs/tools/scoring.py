@@ -10,7 +10,11 @@ from __future__ import annotations
 import re
 
 ABSOLUTE, RELATIVE = 0.01, 1e-4
-_NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d{1,2})?", re.ASCII)
+_NUMBER = re.compile(
+    r"(?<![\w.,])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d{1,2})?"
+    r"(?![eE][+-]?\d|[.,]?\d)",  # else the beginning of 1,2345 or of 1.2.3 would be read as a number
+    re.ASCII,
+)
 
 
 def number_in(answer: str) -> float | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, PydanticUserError, ValidationError, create_model
 
 from trialogue.errors import UsageError
 
@@ -50,9 +50,9 @@ class Tool:
         manual = inspect.getdoc(function)
         if not name.isidentifier() or not manual:
             raise UsageError(f"the tool {name!r} needs a plain name and a docstring, which is its manual.")
-        hints = typing.get_type_hints(function)
-        fields = {p.name: (hints.get(p.name), _default(name, p, hints)) for p in signature.parameters.values()}
-        arguments = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)  # type: ignore[call-overload]
+        if inspect.iscoroutinefunction(function):
+            raise UsageError(f"the tool {name!r} must be a plain function; got an async one.")
+        arguments = _arguments(name, function, signature)
         shown = ", ".join(map(_shown, signature.parameters.values()))
         return cls(name, function, manual, f"{name}[{shown}]", arguments, next, dangerous)
 
@@ -88,6 +88,18 @@ def echo(value: Any, most: int = _LONGEST_ECHO) -> str:
     text = repr(value[:most] if isinstance(value, str) else value)
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _arguments(name: str, function: Callable[..., Any], signature: inspect.Signature) -> type[BaseModel]:
+    """The model that checks a call: nothing but the parameters, each of its type; a number will do for text."""
+    config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
+    try:
+        hints = typing.get_type_hints(function)
+        fields = {p.name: (hints.get(p.name), _default(name, p, hints)) for p in signature.parameters.values()}
+        model: type[BaseModel] = create_model(name, __config__=config, **fields)  # type: ignore[call-overload]
+    except (NameError, TypeError, PydanticUserError) as error:
+        raise UsageError(f"the tool {name!r} has a parameter that cannot be checked: {error}") from error
+    return model
 
 
 def _default(tool: str, parameter: inspect.Parameter, hints: Mapping[str, Any]) -> Any:

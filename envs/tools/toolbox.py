@@ -12,6 +12,8 @@ from trialogue.envs.tools.limited import TimeUp, run_for
 from trialogue.envs.tools.tool import BadArguments, Tool, ToolFailure, echo
 from trialogue.errors import UnknownName, UsageError, nearest
 
+LONGEST = 86_400  # seconds of a call
+
 Confirm = Callable[[Tool, Mapping[str, Any]], bool]
 
 
@@ -23,8 +25,11 @@ class Limits:
     characters: int = 2000
 
     def __post_init__(self) -> None:
-        if self.seconds <= 0 or self.characters < 1:
-            raise UsageError(f"limits must be positive; got {self.seconds} seconds and {self.characters} characters.")
+        if not 0 < self.seconds <= LONGEST or self.characters < 1:
+            raise UsageError(
+                f"limits must be positive (at most {LONGEST} seconds); "
+                f"got {self.seconds} seconds and {self.characters} characters."
+            )
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,8 @@ class Toolbox:
         limits: Limits | None = None,
         confirm: Confirm | None = None,
     ) -> None:
+        if isinstance(allowed, str):
+            raise UsageError(f"allowed is a list of tool names; got {allowed!r}.")
         every: dict[str, Tool] = {}
         for tool in (made if isinstance(made, Tool) else Tool.of(made) for made in tools):
             if tool.name in every:
@@ -109,24 +116,28 @@ class Toolbox:
 
     def _run(self, tool: Tool, arguments: Mapping[str, Any]) -> Answer:
         try:
-            result = run_for(self.limits.seconds, tool.run, arguments)
+            return Answer(self._told(tool, run_for(self.limits.seconds, tool.run, arguments)), tool=tool.name)
         except TimeUp:
             return _refused(f"{tool.name} was ended: it took longer than {self.limits.seconds:g} seconds", tool.name)
         except ToolFailure as error:
-            return _refused(str(error)[:1000], tool.name)
+            return _refused(_printable(str(error)[:1000]), tool.name)
         except Exception as error:  # a fault of the tool is an answer to the player, not the end of the episode
             return _refused(f"{tool.name} failed: {type(error).__name__}: {echo(str(error))}", tool.name)
-        return Answer(self._told(tool, result), tool=tool.name)
 
     def _told(self, tool: Tool, result: Any) -> str:
         if result is None or (isinstance(result, str | list | tuple | dict | set) and not result):
             advice = tool.next or "try other arguments, or another tool"
             return f"{tool.name} found nothing; {advice}."
-        text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)
+        text = _printable(result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str))
         most = self.limits.characters
         if len(text) <= most:
             return text
         return f"{text[:most]}\n[{tool.name}: {most} of {len(text)} characters shown; ask for less to see the rest]"
+
+
+def _printable(text: str) -> str:
+    """Half a surrogate pair, which no file can hold, becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _refused(reason: str, tool: str = "") -> Answer:

@@ -9,7 +9,6 @@ and goal, which is all that decides them.
 from __future__ import annotations
 
 import random
-import re
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,12 +18,9 @@ from typing import Any
 
 import yaml
 
+from trialogue.envs import generated
 from trialogue.envs.contract import Task
 from trialogue.envs.webshop.catalogue import Goal, Product, Shop, limit_text, price_limit
-from trialogue.errors import UnknownName, UsageError
-
-SHOPS = {"generated_train": range(1_000_000), "generated_eval": range(1_000_000, 2_000_000)}
-"""The shops of each split; they do not overlap, so no evaluation goal can be met in training."""
 
 GOALS = 50
 """Goals a shop, options and plain in turn."""
@@ -33,7 +29,7 @@ TYPES = ("options", "plain")
 """Task types: whether the goal asks for values of a product's options."""
 
 _FAMILIES = 5
-_ID = re.compile(r"(\w+)/s(0|[1-9]\d{0,6})-g(0|[1-9]\d?)", re.ASCII)
+_ID = rf"(\w+)/s{generated.SEED}-g(0|[1-9]\d?)"
 _WISHES = (
     "i am looking for {thing} with {wishes}",
     "find me {listed} {thing}",
@@ -52,9 +48,8 @@ class Recipe:
     goal: int
 
     def __post_init__(self) -> None:
-        _require_split(self.split)
-        _require(f"a shop of {self.split}", self.shop, SHOPS[self.split])
-        _require("a goal", self.goal, range(GOALS))
+        generated.require_seed(self.split, self.shop, "shop")
+        generated.require("a goal", self.goal, range(GOALS))
 
     @property
     def task(self) -> Task:
@@ -62,18 +57,16 @@ class Recipe:
 
     @classmethod
     def parse(cls, task_id: str) -> Recipe:
-        match = _ID.fullmatch(task_id)
-        if match is None:
-            example = "generated_eval/s1000002-g17"
-            raise UsageError(f"{task_id[:80]!r} is not the id of a generated task; one looks like {example}.")
-        return cls(match[1], int(match[2]), int(match[3]))
+        split, shop, goal = generated.read(task_id, _ID, "generated_eval/s1000002-g17")
+        return cls(split, int(shop), int(goal))
 
 
 def tasks(split: str, count: int) -> tuple[Task, ...]:
     """The first ``count`` tasks of ``split``, shop by shop, types in turn."""
-    _require_split(split)
-    _require("count", count, range(1, len(SHOPS[split]) * GOALS + 1))
-    return tuple(Recipe(split, SHOPS[split][i // GOALS], i % GOALS).task for i in range(count))
+    generated.require_split(split)
+    shops = generated.SEEDS[split]
+    generated.require("count", count, range(1, len(shops) * GOALS + 1))
+    return tuple(Recipe(split, shops[i // GOALS], i % GOALS).task for i in range(count))
 
 
 def build(task_id: str) -> tuple[Shop, Goal]:
@@ -195,13 +188,3 @@ def _stock() -> Mapping[str, Any]:
     text = files(__package__).joinpath("stock.yaml").read_text(encoding="utf-8")
     stock: Mapping[str, Any] = yaml.safe_load(text)
     return stock
-
-
-def _require_split(split: str) -> None:
-    if split not in SHOPS:
-        raise UnknownName("generated split", split, SHOPS)
-
-
-def _require(what: str, value: int, allowed: range) -> None:
-    if value not in allowed:
-        raise UsageError(f"{what} must be from {allowed[0]} to {allowed[-1]}; got {value}.")

@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from trialogue.envs import generated
 from trialogue.envs.contract import Task
 from trialogue.envs.wiki.corpus import Corpus
 from trialogue.envs.wiki.scoring import LABELS, fever_label
@@ -70,10 +71,10 @@ class Format:
     def load(self, data: str | os.PathLike[str] | None, split: str) -> Dataset:
         """The data set of ``split``. Raises DataError, or UnknownName for a split that is not there."""
         if not self._setting(data) and split not in self.published:
-            raise UnknownName("split", split, (*GENERATED, *self.published))
+            raise UnknownName("split", split, (*generated.SPLITS, *self.published))
         files = self.splits(data)
         if split not in files:
-            raise UnknownName("split", split, (*GENERATED, *files))
+            raise UnknownName("split", split, (*generated.SPLITS, *files))
         return _loaded(self.read, files[split], stamp(files[split]))
 
     def folder(self, data: str | os.PathLike[str] | None) -> Path | None:
@@ -100,11 +101,8 @@ class Format:
     def _advice(self) -> str:
         return (
             f"Expected a folder with {', '.join(name + self.suffix for name in self.published)} or files like them, "
-            f"from {self.home}. The splits {' and '.join(GENERATED)} need no data."
+            f"from {self.home}. The splits {' and '.join(generated.SPLITS)} need no data."
         )
-
-
-GENERATED = ("generated_train", "generated_eval")
 
 
 @lru_cache(maxsize=4)

@@ -5,30 +5,31 @@ from __future__ import annotations
 import os
 import re
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
-from trialogue.envs.contract import Info, Policy, Task, TextEnv, split_of
-from trialogue.envs.spaces import ActionSpace, TextSpace
+from trialogue.envs import generated
+from trialogue.envs.contract import Policy, Task, split_of
+from trialogue.envs.episode import OVER, Episode, EpisodeEnv
 from trialogue.envs.wiki import generate, scoring
 from trialogue.envs.wiki.browser import Browser
-from trialogue.envs.wiki.data import CLAIM, FEVER, GENERATED, HOTPOTQA, QUESTION_TYPES, Format, Question
+from trialogue.envs.wiki.data import CLAIM, FEVER, HOTPOTQA, QUESTION_TYPES, Format, Question
 from trialogue.envs.wiki.pages import PageSource
 from trialogue.envs.wiki.sources import open_source
-from trialogue.errors import DataError, UnknownName, UsageError
+from trialogue.errors import DataError, UnknownName
 
 TEMPLATES = ("search[{entity}]", "lookup[{string}]", "finish[{answer}]")
 LONGEST_ARGUMENT = 300
 """Characters. Wikipedia's titles end at 255 bytes; what is longer is a runaway reply, and would be echoed."""
 
+Judge = Callable[[str, str], tuple[bool, float]]
+
 _ACTION = re.compile(r"(search|lookup|finish)\[(.*)\]", re.DOTALL)
 _DONE = "Episode finished."
-_REFUSED = "Invalid action."
 _BESIDE_DATA = ("wiki-pages", "recorded_searches.json")
 
 
-class WikiEnv(TextEnv):
+class WikiEnv(EpisodeEnv["_Episode"]):
     """Answering by searching an encyclopedia (ReAct, Yao et al. 2023, section 3.1).
 
     ``search[entity]`` shows the first five sentences of a page, or the titles most like ``entity``;
@@ -42,7 +43,7 @@ class WikiEnv(TextEnv):
     draws from when it is not told a task; ``count`` is the number of tasks in a generated split.
     """
 
-    splits: ClassVar[tuple[str, ...]] = GENERATED
+    splits: ClassVar[tuple[str, ...]] = generated.SPLITS
     types: ClassVar[tuple[str, ...]]
     format: ClassVar[Format]
     instruction: ClassVar[str]
@@ -55,55 +56,24 @@ class WikiEnv(TextEnv):
         split: str = "generated_eval",
         count: int = 300,
     ) -> None:
-        generate.tasks(GENERATED[0], self.types, count)
-        self.data, self.pages, self.split, self.count = data, pages, split, count
-        self.action_space = ActionSpace(TEMPLATES)
-        self.observation_space = TextSpace()
-        self._episode: _Episode | None = None
+        generate.tasks(generated.SPLITS[0], self.types, count)
+        super().__init__(split, TEMPLATES)
+        self.data, self.pages, self.count = data, pages, count
 
     def tasks(self, split: str) -> Sequence[Task]:
         """Generated splits by seed, types in turn; real splits in the file's order. See :class:`TextEnv`."""
-        if split in GENERATED:
+        if split in generated.SPLITS:
             return generate.tasks(split, self.types, self.count)
         return [question.task for question in self.format.load(self.data, split).questions.values()]
-
-    def task(self, id: str) -> Task:
-        """Any task that its id can rebuild, listed by ``tasks`` or not. Raises UsageError, UnknownName, DataError."""
-        if not isinstance(id, str):
-            raise UsageError(f"a task id is text; got {type(id).__name__}.")
-        if id.startswith("generated_"):
-            return generate.parse(id, self.types)
-        questions = self.format.load(self.data, split_of(id)).questions
-        if id not in questions:
-            raise UnknownName("task", id, questions)
-        return questions[id].task
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Any]:
-        """Starts ``options["task"]``, or a task of ``split`` that the seed draws. Raises UsageError, DataError."""
-        super().reset(seed=seed)
-        task = self._chosen(options or {})
-        self._episode = None
-        self._episode = _Episode(*self._opened(task))
-        return self.instruction, self._tell("")
-
-    def step(self, action: str) -> tuple[str, float, bool, bool, Any]:
-        """Executes one action. After the end nothing happens any more, and ``won`` stays. Raises EnvError."""
-        episode = self._playing()
-        if not isinstance(action, str):
-            raise UsageError(f"an action is text; got {type(action).__name__}.")
-        action, before = action.strip(), episode.score
-        reason = self._explain(action)
-        observation = _REFUSED if reason else self._execute(action, episode)
-        return observation, episode.score - before, episode.over, False, self._tell(reason)
 
     def expert(self) -> Policy | None:
         """A fresh expert for the generated task that was just reset; None for a real one."""
         episode = self._playing()
-        if episode.question.task.split not in GENERATED:
+        if episode.task.split not in generated.SPLITS:
             return None
         from trialogue.envs.wiki.expert import Expert
 
-        return Expert(self._goal(episode))
+        return Expert(episode.goal)
 
     def versions(self) -> dict[str, str]:
         """How answers are scored, the SHA-256 of every data file, and the fingerprint of the pages (see PageSource).
@@ -123,17 +93,20 @@ class WikiEnv(TextEnv):
     def judge(self, answer: str, gold: str) -> tuple[bool, float]:
         """Whether ``answer`` wins, and its score in [0, 1]."""
 
-    def _chosen(self, options: dict[str, Any]) -> Task:
-        for name in options:
-            if name != "task":
-                raise UnknownName("reset option", name, ("task",))
-        if "task" in options:
-            return self.task(options["task"])
-        tasks = self.tasks(self.split)
-        return tasks[int(self.np_random.integers(len(tasks)))]
+    def _find(self, id: str) -> Task:
+        if id.startswith("generated_"):
+            return generate.parse(id, self.types)
+        questions = self.format.load(self.data, split_of(id)).questions
+        if id not in questions:
+            raise UnknownName("task", id, questions)
+        return questions[id].task
+
+    def _begin(self, task: Task) -> _Episode:
+        question, browser = self._opened(task)
+        return _Episode(question, browser, self.judge, f"{self.goal}: {question.text}", self.instruction)
 
     def _opened(self, task: Task) -> tuple[Question, Browser]:
-        if task.split in GENERATED:
+        if task.split in generated.SPLITS:
             question, about, _ = generate.build(task)
             return question, Browser(about.pages)
         dataset = self.format.load(self.data, task.split)
@@ -153,12 +126,29 @@ class WikiEnv(TextEnv):
         beside = [folder / name for name in _BESIDE_DATA if (folder / name).exists()] if folder else []
         return open_source(beside[0]) if beside else None
 
-    def _explain(self, action: str) -> str:
-        """Why ``action`` cannot be executed now, "" if it can."""
-        match = _ACTION.fullmatch(action.strip())
-        episode = self._playing()
-        if episode.over:
-            return "the episode is over; call reset."
+
+class _Episode(Episode):
+    """One question being answered. The gold answer in it is compared with, and never told."""
+
+    closed = "Invalid action."
+    goal = ""
+    won = False
+    over = False
+    score = 0.0
+
+    def __init__(self, question: Question, browser: Browser, judge: Judge, goal: str, opening: str) -> None:
+        super().__init__(question.task)
+        self.browser, self.goal, self.observation = browser, goal, opening
+        self._gold, self._judge = question.answer, judge
+
+    def take(self, command: str) -> None:
+        self.reason = self.explain(command)
+        self.observation = self.closed if self.reason else self._execute(command)
+
+    def explain(self, command: str) -> str:
+        match = _ACTION.fullmatch(command.strip())
+        if self.over:
+            return OVER
         if match is None:
             return f"expected {', '.join(TEMPLATES[:2])} or {TEMPLATES[2]}, the verb in lower case."
         verb, argument = match.groups()
@@ -166,54 +156,19 @@ class WikiEnv(TextEnv):
             return f"{verb}[] is empty; write what to {verb} between the brackets."
         if len(argument) > LONGEST_ARGUMENT:
             return f"at most {LONGEST_ARGUMENT} characters may stand between the brackets; got {len(argument)}."
-        if verb == "lookup" and episode.browser.page is None:
+        if verb == "lookup" and self.browser.page is None:
             return "lookup reads the page found last, and no page has been found yet; search first."
         return ""
 
-    def _execute(self, action: str, episode: _Episode) -> str:
-        verb, _, argument = action[:-1].partition("[")
+    def _execute(self, command: str) -> str:
+        verb, _, argument = command[:-1].partition("[")
         if verb == "search":
-            return episode.browser.search(argument)
+            return self.browser.search(argument)
         if verb == "lookup":
-            return episode.browser.lookup(argument)
-        episode.over = True
-        episode.won, episode.score = self.judge(argument, episode.question.answer)
+            return self.browser.lookup(argument)
+        self.over = True
+        self.won, self.score = self._judge(argument, self._gold)
         return _DONE
-
-    def _goal(self, episode: _Episode) -> str:
-        return f"{self.goal}: {episode.question.text}"
-
-    def _playing(self) -> _Episode:
-        if self._episode is None:
-            raise UsageError("no episode has begun; call reset() first.")
-        return self._episode
-
-    def _tell(self, reason: str) -> Info:
-        episode = self._playing()
-        self.action_space.update(None, self._explain)
-        task = episode.question.task
-        return Info(
-            task=task.id,
-            type=task.type,
-            goal=self._goal(episode),
-            dialect="",
-            admissible=None,
-            valid=not reason,
-            reason=reason,
-            score=episode.score,
-            won=episode.won,
-        )
-
-
-@dataclass
-class _Episode:
-    """One question being answered. The gold answer in it is compared with, and never told."""
-
-    question: Question
-    browser: Browser
-    over: bool = False
-    won: bool = False
-    score: float = 0.0
 
 
 class HotpotQAEnv(WikiEnv):

@@ -7,25 +7,22 @@ page states (``unstated``), so nothing else on the pages can contradict it.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import cycle
 from random import Random
 
+from trialogue.envs import generated
 from trialogue.envs.contract import Task
 from trialogue.envs.wiki import world
-from trialogue.envs.wiki.data import CLAIM, GENERATED, Question
+from trialogue.envs.wiki.data import CLAIM, Question
 from trialogue.envs.wiki.relations import CONTRASTS, RELATIONS, Contrast, Relation, mention
 from trialogue.envs.wiki.scoring import LABELS, NOT_ENOUGH_INFO, REFUTES
 from trialogue.envs.wiki.world import Fact, Thing, World
-from trialogue.errors import UnknownName, UsageError
 
-SEEDS = dict(zip(GENERATED, (range(1_000_000), range(1_000_000, 2_000_000)), strict=True))
-"""The seeds of each split; they do not overlap, so no evaluation question can be met in training."""
-
-_ID = re.compile(r"(\w+)/(\w+)/s(\d{1,7})")
+_ID = rf"(\w+)/(\w+)/s{generated.SEED}"
 
 
 @dataclass(frozen=True)
@@ -40,28 +37,17 @@ class Asked:
 
 def parse(task_id: str, types: Sequence[str]) -> Task:
     """The task of an id. Raises UsageError (or UnknownName) if none of ``types`` can be made of it."""
-    match = _ID.fullmatch(task_id)
-    if match is None:
-        raise UsageError(
-            f"{task_id!r} is not the id of a generated task; one looks like generated_eval/{types[0]}/s1000007."
-        )
-    split, kind, number = match.groups()
-    if split not in SEEDS:
-        raise UnknownName("generated split", split, SEEDS)
-    if kind not in types:
-        raise UnknownName("task type", kind, types)
-    seeds = SEEDS[split]
-    if int(number) not in seeds:
-        raise UsageError(f"seeds of {split} run from {seeds[0]} to {seeds[-1]}; got {number}.")
-    return _task(split, kind, int(number))
+    split, kind, seed = generated.read(task_id, _ID, f"generated_eval/{types[0]}/s1000007")
+    generated.require_seed(split, int(seed))
+    generated.require_type(kind, types)
+    return _task(split, kind, int(seed))
 
 
 def tasks(split: str, types: Sequence[str], count: int) -> tuple[Task, ...]:
     """The first ``count`` tasks of ``split``, types in turn, so that every prefix is balanced."""
-    seeds = SEEDS[split]
-    if count not in range(1, len(seeds) + 1):
-        raise UsageError(f"count must be from 1 to {len(seeds)}; got {count!r}.")
-    return tuple(_task(split, types[i % len(types)], seed) for i, seed in enumerate(seeds[:count]))
+    return tuple(
+        _task(split, kind, seed) for kind, seed in zip(cycle(types), generated.seeds(split, count), strict=False)
+    )
 
 
 @lru_cache(maxsize=8)
