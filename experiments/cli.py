@@ -148,6 +148,44 @@ def episodes(run: RunSpec) -> None:
 
 
 @app.command()
+def report(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Stores, or single runs as STORE:AGENT")],
+    to: Annotated[Path, typer.Option(help="The HTML file to write")],
+    figures: Annotated[Path | None, typer.Option(help="Also write the figures there, as SVG and PDF")] = None,
+) -> None:
+    """Write what `compare` tells as one HTML file with figures, failure tags and example episodes."""
+    from trialogue.experiments.web.document import write_report
+
+    for written in write_report(runs, to, figures):
+        print(written)
+
+
+@app.command()
+def view(
+    run: RunSpec,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free")] = 8765,
+    open: Annotated[bool, typer.Option("--open", help="Open it in a browser")] = False,
+    who: Annotated[str, typer.Option(metavar="NAME", help="Let this person label episodes")] = "",
+) -> None:
+    """Look at a store in a browser, on this machine only; also while a run writes it."""
+    import webbrowser
+
+    from trialogue.experiments.results import parse_spec
+    from trialogue.experiments.web.filters import Filter
+    from trialogue.experiments.web.server import serve
+
+    path, name = parse_spec(run)
+
+    def ready(address: str) -> None:
+        print(f"{path} is shown at {address} (Ctrl-C ends it)", flush=True)
+        if open:
+            webbrowser.open(address)
+
+    with contextlib.suppress(KeyboardInterrupt):
+        serve(path, Filter(run=name or "").address().removesuffix("?"), port=port, who=who, ready=ready)
+
+
+@app.command()
 def export(
     run: RunSpec,
     times: Annotated[bool, typer.Option(help="Without, equal experiments give equal bytes")] = True,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import takewhile, zip_longest
 from typing import Any
 
 from rich.console import Console
@@ -11,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from trialogue.errors import UnknownName
+from trialogue.experiments.edits import Edit
 from trialogue.experiments.records import StepRecord
 from trialogue.experiments.store import Store
 
@@ -18,10 +20,18 @@ THOUGHT, ACTION, OBSERVATION, REPAIR, PROBLEM = "magenta", "bold cyan", "default
 
 
 def print_episode(store: Store, episode: int, console: Console, *, prompts: bool = False) -> None:
-    """Prints the episode; with ``prompts``, what each call added to the prompt before every turn."""
+    """Prints the episode; with ``prompts``, what each call added to the prompt before every turn.
+
+    A fork is told as such, and stands beside its parent from where they part; a parent names its forks.
+    """
     row = store.episode(episode)
-    steps = {step.turn: step for step in store.steps(episode)}
     print_head(row, console)
+    print_kin(store, row, console)
+    if row["parent"] is not None and not prompts:
+        print_beside(store, row, console)
+        print_labels(store, row, console)
+        return
+    steps = {step.turn: step for step in store.steps(episode)}
     asked = Prompts(store.prompts(episode) if prompts else {}, console)
     memory = ""
     for turn in store.turns(episode):
@@ -33,6 +43,46 @@ def print_episode(store: Store, episode: int, console: Console, *, prompts: bool
     asked.print_before(None)
     print_lesson(row, console)
     print_end(row, console)
+    print_labels(store, row, console)
+
+
+def print_kin(store: Store, row: Any, console: Console) -> None:
+    """What the episode is a fork of, and the forks of it."""
+    if row["parent"] is not None:
+        line(console, "fork", f"of episode {row['parent']} at {Edit.of(row['fork'])}", REPAIR)
+    for child in store.forks_of(row["id"]):
+        line(console, "forked", f"by episode {child['id']} at {Edit.of(child['fork'])}", "dim")
+
+
+def print_beside(store: Store, row: Any, console: Console) -> None:
+    """The turns that a fork shares with its parent, then both side by side."""
+    parent = store.episode(row["parent"])
+    columns = [_told_turns(store, episode["id"]) for episode in (parent, row)]
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*columns, strict=False)))
+    for told in columns[0][:shared]:
+        console.print(told, soft_wrap=True)
+    table = Table(show_lines=True, expand=True)
+    for heading, episode in (("parent", parent), ("fork", row)):
+        table.add_column(f"{heading}: episode {episode['id']}", ratio=1, overflow="fold")
+    for pair in zip_longest(*(column[shared:] for column in columns), fillvalue=Text()):
+        table.add_row(*pair)
+    table.add_row(
+        *(
+            labelled("end", end_told(episode), "bold green" if episode["won"] else "bold red")
+            for episode in (parent, row)
+        )
+    )
+    console.print(table)
+
+
+def _told_turns(store: Store, episode: int) -> list[Text]:
+    steps = {step.turn: step for step in store.steps(episode)}
+    return [Text("\n").join(turn_lines(turn, steps.get(turn["turn"]))) for turn in store.turns(episode)]
+
+
+def print_labels(store: Store, row: Any, console: Console) -> None:
+    for label in store.labels(episode=row["id"]):
+        line(console, "label", f"{label['label']} ({label['who']}) {label['note']}".rstrip(), THOUGHT)
 
 
 class Prompts:
@@ -61,20 +111,26 @@ def print_head(row: Any, console: Console) -> None:
 
 
 def print_turn(turn: Any, step: StepRecord | None, console: Console) -> None:
+    for told in turn_lines(turn, step):
+        console.print(told, soft_wrap=True)
+
+
+def turn_lines(turn: Any, step: StepRecord | None) -> Iterator[Text]:
+    """A turn, and the step that it took, line by line."""
     event = f" ({turn['event']})" if turn["event"] else ""
     for thought in json.loads(turn["thoughts"]):
-        line(console, f"think{event}", thought, THOUGHT)
+        yield labelled(f"think{event}", thought, THOUGHT)
     for liberty in json.loads(turn["liberties"]):
-        line(console, "repair", f"{liberty['kind']}: {liberty['before']!r} -> {liberty['after']!r}", REPAIR)
+        yield labelled("repair", f"{liberty['kind']}: {liberty['before']!r} -> {liberty['after']!r}", REPAIR)
     for note in json.loads(turn["notes"]):
-        line(console, "note", note, REPAIR)
+        yield labelled("note", note, REPAIR)
     if turn["problem"] and turn["action"] is None:
-        line(console, turn["kind"], turn["problem"], PROBLEM)
+        yield labelled(turn["kind"], turn["problem"], PROBLEM)
     if step is not None and step.action is not None:
-        line(console, f"act {step.step}", step.action, ACTION)
-        line(console, "", step.observation, OBSERVATION)
+        yield labelled(f"act {step.step}", step.action, ACTION)
+        yield labelled("", step.observation, OBSERVATION)
         if not step.valid:
-            line(console, "invalid", step.reason, PROBLEM)
+            yield labelled("invalid", step.reason, PROBLEM)
 
 
 def print_lesson(row: Any, console: Console) -> None:
@@ -88,26 +144,36 @@ def print_lesson(row: Any, console: Console) -> None:
 
 def print_end(row: Any, console: Console) -> None:
     if row["ending"] is None:
-        line(console, "open", "not finished; the same `trialogue run` command goes on with it", PROBLEM)
+        command = "run" if row["parent"] is None else "fork"
+        line(console, "open", f"not finished; the same `trialogue {command}` command goes on with it", PROBLEM)
         return
-    n = {
-        key: row[key] or 0
-        for key in ("thoughts_count", "invalid", "prompt_tokens", "cached_tokens", "completion_tokens")
-    }
-    tokens = f"{n['prompt_tokens']} tokens in ({n['cached_tokens']} cached), {n['completion_tokens']} out"
-    counts = f"; {row['steps']} steps, {n['thoughts_count']} thoughts, {n['invalid']} invalid, {tokens}"
-    told = f"{row['ending']}, score {row['score']:g}{counts if row['turns'] else ''}"
-    line(console, "end", told, "bold green" if row["won"] else "bold red")
+    line(console, "end", end_told(row), "bold green" if row["won"] else "bold red")
     if row["error"]:
         line(console, "error", row["error"], PROBLEM)
     for note in json.loads(row["notes"]):
         line(console, "note", note, PROBLEM)
 
 
+def end_told(row: Any) -> str:
+    """How an episode ended, with its counts."""
+    if row["ending"] is None:
+        return "not finished"
+    keys = ("thoughts_count", "invalid", "prompt_tokens", "cached_tokens", "completion_tokens")
+    n = {key: row[key] or 0 for key in keys}
+    tokens = f"{n['prompt_tokens']} tokens in ({n['cached_tokens']} cached), {n['completion_tokens']} out"
+    counts = f"; {row['steps']} steps, {n['thoughts_count']} thoughts, {n['invalid']} invalid, {tokens}"
+    return f"{row['ending']}, score {row['score']:g}{counts if row['turns'] else ''}"
+
+
 def line(console: Console, label: str, text: str, style: str) -> None:
+    """Prints one labelled line."""
+    console.print(labelled(label, text, style), soft_wrap=True)
+
+
+def labelled(label: str, text: str, style: str) -> Text:
     """One labelled line. The text is shown as it is: never as markup, its control characters escaped."""
     visible = "".join(c if c == "\n" or c.isprintable() else f"\\x{ord(c):02x}" for c in text)
-    console.print(Text.assemble((f"{label:>9} ", "dim"), (visible, style)), soft_wrap=True)
+    return Text.assemble((f"{label:>9} ", "dim"), (visible, style))
 
 
 def print_episodes(store: Store, run: str | None, console: Console) -> None:
@@ -115,19 +181,17 @@ def print_episodes(store: Store, run: str | None, console: Console) -> None:
     table = Table()
     for name in ("episode", "run", "task", "type", "seed", "trial", "ending", "steps", "thoughts", "invalid"):
         table.add_column(name, overflow="fold")
-    rows = [row for row in store.episodes() if run in (None, row["run_name"], row["agent"])]
+    rows = [row for row in store.episodes(forks=True) if run in (None, row["run_name"], row["agent"])]
     if not rows:
-        raise UnknownName("run", str(run), {row[key] for row in store.runs() for key in ("name", "agent")})
+        known = {row[key] for row in store.runs(forks=True) for key in ("name", "agent")}
+        raise UnknownName("run", str(run), known)
+    if any(row["parent"] is not None for row in rows):
+        table.add_column("fork of", overflow="fold")
     for row in rows:
-        counts = [str(row[key] or 0) for key in ("steps", "thoughts_count", "invalid")]
         style = "green" if row["won"] else None
-        cells = [
-            row["run_name"],
-            row["task"],
-            row["type"],
-            str(row["seed"]),
-            str(row["trial"]),
-            row["ending"] or "open",
-        ]
-        table.add_row(str(row["id"]), *cells, *counts, style=style)
+        named = (row["run_name"], row["task"], row["type"], row["seed"], row["trial"], row["ending"] or "open")
+        counts = [row[key] or 0 for key in ("steps", "thoughts_count", "invalid")]
+        forked = [f"{row['parent']} at {Edit.of(row['fork'])}"] if row["parent"] is not None else []
+        cells = map(str, [row["id"], *named, *counts, *forked])
+        table.add_row(*(Text(cell) for cell in cells), style=style)
     console.print(table)

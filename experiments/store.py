@@ -288,10 +288,15 @@ class Store:
         """The steps of a whole run, ordered by episode and step, one at a time."""
         yield from self._db.execute(_STEPS, (run,))
 
-    def labels(self, run: int | None = None) -> list[sqlite3.Row]:
-        """What people said of the episodes of one run, or of all, in the order of the episodes."""
-        where, arguments = ("WHERE episode.run = ?", (run,)) if run is not None else ("", ())
-        return self._db.execute(f"{_LABELS} {where} ORDER BY episode.id, who, label", arguments).fetchall()
+    def forks_of(self, episode: int) -> list[sqlite3.Row]:
+        """The episodes that fork this one."""
+        return self._db.execute(f"{_EPISODES} WHERE run.parent = ? ORDER BY episode.id", (episode,)).fetchall()
+
+    def labels(self, *, run: int | None = None, episode: int | None = None) -> list[sqlite3.Row]:
+        """What people said of one episode, of those of one run, or of all, in the order of the episodes."""
+        where, given = ("episode.run = ?", run) if episode is None else ("episode.id = ?", episode)
+        where, values = ("", ()) if given is None else (f"WHERE {where}", (given,))
+        return self._db.execute(f"{_LABELS} {where} ORDER BY episode.id, who, label", values).fetchall()
 
     def lessons(self, episode: int) -> tuple[Lesson, ...]:
         """What is kept of the trials before this one, at the same task with the same seed, oldest first."""

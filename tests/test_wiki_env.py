@@ -109,7 +109,6 @@ INVALID = {
     "search[Ann": "expected search",
     "look[Ann]": "expected search",
     "search[]": r"search\[\] is empty",
-    "finish[ \n]": r"finish\[\] is empty",
     "lookup[born]": "no page has been found yet; search first",
     "東京": "expected search",
     f"search[{'x' * 100_000}]": "at most 300 characters",
@@ -319,3 +318,15 @@ def test_real_claims_are_won_by_their_labels(test_data: Path) -> None:
 def test_the_expert_answers_thousands(name: str) -> None:
     env = make(name, count=2000)
     assert sum(play(env, task.id)[1]["won"] for task in env.tasks("generated_train")) >= 1990
+
+
+@pytest.mark.parametrize("name", ["hotpotqa", "fever"])
+@pytest.mark.parametrize("answer", ["", "  ", "..."])
+def test_parse_30_an_empty_answer_ends_the_episode_and_scores_nothing(name: str, answer: str) -> None:
+    env = make(name)
+    task = env.tasks("generated_train")[0].id
+    env.reset(options={"task": task})
+    observation, reward, terminated, _, info = env.step(f"finish[{answer}]")
+    assert (observation, reward, terminated) == ("Episode finished.", 0.0, True)
+    assert (info["valid"], info["won"], info["score"]) == (True, False, 0.0)
+    env.close()

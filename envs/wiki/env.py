@@ -152,7 +152,7 @@ class _Episode(Episode):
         if match is None:
             return f"expected {', '.join(TEMPLATES[:2])} or {TEMPLATES[2]}, the verb in lower case."
         verb, argument = match.groups()
-        if not argument.strip():
+        if not argument.strip() and verb != "finish":  # no answer is one, and scores nothing
             return f"{verb}[] is empty; write what to {verb} between the brackets."
         if len(argument) > LONGEST_ARGUMENT:
             return f"at most {LONGEST_ARGUMENT} characters may stand between the brackets; got {len(argument)}."
