@@ -1,4 +1,4 @@
-"""What the loop itself costs: CPU of a turn outside the model, at several numbers of episodes at once, storing included."""
+"""What the loop itself costs: CPU of a turn outside the model, storing included, with few and many episodes at once."""
 
 from __future__ import annotations
 
