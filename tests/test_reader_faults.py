@@ -201,6 +201,13 @@ def test_parse_30_chain_of_thought_answer() -> None:
     assert concluding_answer("Two plus three boats. Therefore, the answer is 5.") == "5"
     assert concluding_answer("Therefore, THE ANSWER IS: the old mill") == "the old mill"
     assert concluding_answer("<think>the answer is 4</think>No idea.") is None
+    assert concluding_answer("The answer is Oslo. So the correct answer is Bergen.") == "Bergen"
+
+
+def test_only_a_mark_in_capitals_and_square_brackets_is_reasoning() -> None:
+    language = Language(("search[{words}]",))
+    assert read_reply("search[think]", language=language).action == "search[think]"
+    assert read_reply("[THINK]search[a][/THINK]search[b]", language=language).action == "search[b]"
 
 
 @pytest.mark.parametrize(

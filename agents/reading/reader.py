@@ -73,8 +73,9 @@ def read_reply(
 
 def concluding_answer(text: str) -> str | None:
     """The answer of a chain-of-thought reply: what follows its last "the answer is" (Kojima et al. 2022), else None."""
-    found = re.findall(r"\bthe (?:final )?answer is:?\s*(\S[^\n]*)", strip_reasoning(text).text, re.I)
-    return found[-1].strip().rstrip(".").strip() if found else None
+    said = re.split(r"\bthe (?:final |correct )?answer is\b:?", strip_reasoning(text).text, flags=re.I)
+    line = said[-1].strip().partition("\n")[0].strip() if len(said) > 1 else ""
+    return line.rstrip(".").strip() or None
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Takes the reasoning of a reasoning model out of its reply: nothing inside is ever an action.
 
 Such blocks are written ``<think>…</think>`` (DeepSeek-R1, Qwen3), ``<thinking>``, ``<reasoning>``, ``<thought>``,
-``[THINK]…[/THINK]`` (Magistral) or ``◁think▷…◁/think▷`` (Kimi). The opening mark may have stood in the prompt, and the
-closing one may never have come.
+``[THINK]…[/THINK]`` (Magistral; only in capitals, for ``search[think]`` is a command) or ``◁think▷…◁/think▷`` (Kimi).
+The opening mark may have stood in the prompt, and the closing one may never have come.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 _NAMES = "think|thinking|reasoning|reason|thought|thoughts|reflection|scratchpad|analysis"
 _GAP = r"[ \t]{0,8}"  # a mark stands on one line
 _MARK = re.compile(
-    rf"[<◁]{_GAP}(?P<close>/)?{_GAP}(?:{_NAMES})(?:[ \t][^<>\r\n]{{0,80}})?{_GAP}[>▷]|\[(?P<square>/)?THINK\]",
+    rf"[<◁]{_GAP}(?P<close>/)?{_GAP}(?:{_NAMES})(?:[ \t][^<>\r\n]{{0,80}})?{_GAP}[>▷]|\[(?P<square>/)?(?-i:THINK)\]",
     re.IGNORECASE,
 )
 
