@@ -11,7 +11,6 @@ from scipy import stats
 from trialogue.experiments.statistics import (
     RESAMPLES,
     bootstrap,
-    fisher,
     holm,
     mcnemar,
     sign_flip,
@@ -44,7 +43,7 @@ def test_holm(p_values: list[float]) -> None:
     assert holm(p_values) == pytest.approx(list(multitest.multipletests(p_values, method="holm")[1]), abs=1e-9)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.lists(st.sampled_from([-1.0, 0.0, 0.25, 0.5, 1.0]), min_size=30, max_size=80), st.integers(0, 5))
 def test_bootstrap_is_the_percentile_bootstrap(values: list[float], seed: int) -> None:
     if len(set(values)) == 1:
@@ -56,7 +55,7 @@ def test_bootstrap_is_the_percentile_bootstrap(values: list[float], seed: int) -
     assert bootstrap(values, seed=seed) == pytest.approx(expected, abs=0.3 * spread)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.integers(0, 25), st.integers(0, 25), st.integers(0, 40))
 def test_sign_flips_of_single_seeds_estimate_mcnemar(only_a: int, only_b: int, same: int) -> None:
     p = sign_flip([1.0] * only_a + [-1.0] * only_b + [0.0] * same)
