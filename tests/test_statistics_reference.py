@@ -38,6 +38,7 @@ def test_mcnemar(both: int, only_a: int, only_b: int, neither: int) -> None:
         assert mcnemar(only_a, only_b) == pytest.approx(min(1.0, theirs), abs=1e-9)
 
 
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_holm(p_values: list[float]) -> None:
     assert holm(p_values) == pytest.approx(list(multitest.multipletests(p_values, method="holm")[1]), abs=1e-9)
