@@ -244,7 +244,9 @@ class ReactAgent:
         if self._reviewer is None:
             return reading
         unsure = self._experience.would_repeat(reading.action)
-        return await self._reviewer.reviewed(reading, view, draft.notes, repeats=unsure, seed=self._next_seed)
+        return await self._reviewer.reviewed(
+            reading, view, draft.notes, goal=self._briefing.goal, repeats=unsure, seed=self._next_seed
+        )
 
     def _read(self, reply: Reply, view: View, wanted: Wanted) -> Reading:
         language, repairs = self._language(view.admissible), self._settings.repairs

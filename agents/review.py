@@ -51,13 +51,13 @@ class Reviewer:
         return cls(person, when)
 
     async def reviewed(
-        self, reading: Reading, view: View, notes: list[str], *, repeats: bool, seed: Callable[[], int]
+        self, reading: Reading, view: View, notes: list[str], *, goal: str, repeats: bool, seed: Callable[[], int]
     ) -> Reading:
         """``reading`` as the person wants it; what was decided is added to ``notes``."""
         why = _doubt(reading, view, repeats)
         if self._when == "unsure" and not why:
             return reading
-        card = _card(reading, why)
+        card = _card(reading, why, view, goal)
         reply = await self._person.generate(Request((Message("user", card),), seed=seed()))
         said = " ".join(reply.text.split())
         if said.casefold() in APPROVED:
@@ -85,8 +85,12 @@ def _doubt(reading: Reading, view: View, repeats: bool) -> str:
     return "the same was done before, and it was answered the same" if repeats else ""
 
 
-def _card(reading: Reading, why: str) -> str:
-    told = [f"{THINK} {thought}" for thought in reading.thoughts]
+def _card(reading: Reading, why: str, view: View, goal: str) -> str:
+    """What the person decides on: the goal, what the agent sees, and what it wants."""
+    told = [f"goal: {goal}"]
+    told += [view.observation] if view.observation is not None else []
+    told += [f"{THINK} {thought}" for thought in reading.thoughts]
     told += [f"command: {reading.action}"] if reading.action is not None else []
+    told += ["(nothing could be read)"] if not reading.thoughts and reading.action is None else []
     told += [f"unsure: {why}"] if why else []
-    return "\n".join([*(told or ["(nothing could be read)"]), ASK])
+    return "\n".join([*told, ASK])

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 import pytest
-from small_house import ADMISSIBLE, START, House, briefing, exemplars_for
+from small_house import ADMISSIBLE, GOAL, START, House, briefing, exemplars_for
 
 from trialogue.agents import make_agent
 from trialogue.agents.contract import Turn, View
@@ -61,8 +61,8 @@ async def test_a_person_approves(answer: str) -> None:
         ("action", (), "look"),
     ]
     assert [turn.notes for turn in turns] == [("a person approved",)] * 2
-    assert played.cards[0].startswith("think: Hm.\nEnter approves.")
-    assert played.cards[1].startswith("command: look\nEnter approves.")
+    assert played.cards[0].startswith(f"goal: {GOAL}\n{START}\nthink: Hm.\nEnter approves.")
+    assert played.cards[1].startswith(f"goal: {GOAL}\ncommand: look\nEnter approves.")
 
 
 async def test_a_person_replaces_the_command() -> None:
