@@ -307,7 +307,7 @@ class ReactAgent:
             reply = await self._model.generate(request)
         except ContextOverflow:
             return ""
-        text = one_line(strip_reasoning(reply.text).text)
+        text = plain_text(self._model, reply)
         return self._wording.summary.format(count=transcript.oldest_commands(), text=text) if text else ""
 
     def _request(self, view: View, wanted: Wanted) -> Request:
@@ -372,7 +372,16 @@ def plain_request(
     if model.style == "chat":
         return Request((Message("user", text),), max_tokens=tokens, temperature=temperature, seed=seed)
     text = f"{text}\n{cue}".rstrip()
-    return Request(text, stop=("\n\n",), max_tokens=tokens, temperature=temperature, seed=seed)
+    return Request(text, max_tokens=tokens, temperature=temperature, seed=seed)
+
+
+def plain_text(model: Model, reply: Reply) -> str:
+    """What was said to a :func:`plain_request`, on one line. Of a model that completes text, the first paragraph.
+
+    It often opens with an empty line, so that a stop there would leave nothing.
+    """
+    text = strip_reasoning(reply.text).text.strip()
+    return one_line(text.partition("\n\n")[0] if model.style == "completion" else text)
 
 
 def digest(text: str) -> str:

@@ -9,10 +9,8 @@ from pydantic import Field
 from trialogue.agents.contract import Briefing, Lesson
 from trialogue.agents.models.contract import Model, Request
 from trialogue.agents.prompt import render_memory
-from trialogue.agents.react import ExemplarsFor, ReactAgent, plain_request
+from trialogue.agents.react import ExemplarsFor, ReactAgent, plain_request, plain_text
 from trialogue.agents.react_settings import ReactSettings
-from trialogue.agents.reading.reasoning import strip_reasoning
-from trialogue.agents.transcript import one_line
 from trialogue.errors import ContextOverflow
 
 LATER = 0.7
@@ -69,22 +67,26 @@ class ReflexionAgent(ReactAgent):
     async def _reflection(self, ending: str, attempt: str) -> str:
         """What the model says about the attempt, on one line; "" when it twice said nothing."""
         asked = self._wording.reflect.format(ending=ending.replace("_", " "))
-        return await self._said_of(attempt, asked) or await self._said_of(attempt, asked)
+        temperature = self._strategy.temperature_of("thought", self._briefing.trial)
+        # Asked the same way at temperature 0 it would say the same again.
+        return await self._said_of(attempt, asked, temperature) or await self._said_of(
+            attempt, asked, max(temperature, LATER)
+        )
 
-    async def _said_of(self, attempt: str, asked: str) -> str:
+    async def _said_of(self, attempt: str, asked: str, temperature: float) -> str:
         lines = attempt.splitlines()
         while True:
             told = "\n\n".join(filter(None, [self._wording.instruction, self._memory, "\n".join(lines)]))
             try:
-                reply = await self._model.generate(self._reflecting(told, asked))
+                reply = await self._model.generate(self._reflecting(told, asked, temperature))
             except ContextOverflow:
                 if len(lines) < 2:
                     raise
                 lines = lines[len(lines) // 2 :]  # what came last says most about why it failed
             else:
-                return one_line(strip_reasoning(reply.text).text)
+                return plain_text(self._model, reply)
 
-    def _reflecting(self, told: str, asked: str) -> Request:
+    def _reflecting(self, told: str, asked: str, temperature: float) -> Request:
         settings = self._strategy
         return plain_request(
             self._model,
@@ -92,6 +94,6 @@ class ReflexionAgent(ReactAgent):
             asked,
             settings.reflection_tokens,
             seed=self._next_seed(),
-            temperature=settings.temperature_of("thought", self._briefing.trial),
+            temperature=temperature,
             cue=self._wording.reflection,
         )

@@ -33,6 +33,13 @@ def reflexion(
     return agent, model.requests
 
 
+async def test_a_text_models_reflection_is_its_first_paragraph_even_after_an_empty_line() -> None:
+    agent, requests = reflexion(["look", "\n\nTry the desk.\nThen take it.\n\n> look"])
+    await play(agent, turns=1)
+    assert (await agent.learn("stuck")).reflection == "Try the desk. Then take it."
+    assert requests[-1].stop == ()
+
+
 @pytest.mark.parametrize("style", ["chat", "completion"])
 async def test_a_reflection_is_written_from_the_agents_own_trajectory(style: Style) -> None:
     agent, requests = reflexion(["go to shelf 1", "I never went\nto the desk."], style)
@@ -82,6 +89,7 @@ async def test_an_empty_reflection_is_asked_for_once_more_and_then_recorded_as_e
     assert await agent.learn("stuck") == Lesson(0, "")
     assert len(requests) == 3
     assert len({request.seed for request in requests}) == 3
+    assert [request.temperature for request in requests] == [0.0, 0.0, 0.7]
 
 
 async def test_an_empty_lesson_leaves_no_trace_in_the_prompt() -> None:
