@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from trialogue.agents.contract import AgentInfo
     from trialogue.experiments.config import ExperimentConfig
     from trialogue.experiments.doctor import Finding
+    from trialogue.experiments.replaying import Replayer
 
 INTERRUPTED = 130
 
@@ -186,18 +187,145 @@ def view(
 
 
 @app.command()
-def export(
+def replay(
     run: RunSpec,
-    times: Annotated[bool, typer.Option(help="Without, equal experiments give equal bytes")] = True,
+    episode: Annotated[int | None, typer.Argument(help="Its number; without, give --all")] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Every episode of the run, or of the store")] = False,
+    agent: Annotated[
+        bool, typer.Option("--agent", help="Make the agent anew too: the stored replies must lead to the same prompts")
+    ] = False,
 ) -> None:
-    """Print every episode of a store as JSON Lines, with turns, steps, replies and prompts."""
-    from trialogue.experiments.export import export_jsonl
+    """Execute stored actions again; say where anything is not as it was, byte for byte. Exit code 1 if so."""
+    import asyncio
+
+    from trialogue.experiments.replaying import replayer
     from trialogue.experiments.results import parse_spec
+
+    if (episode is None) is not all_:
+        raise UsageError("name an episode, or give --all")
+    path, name = parse_spec(run)
+    with replayer(path) as made:
+        numbers = made.episodes(name) if episode is None else [episode]
+        differing = asyncio.run(_replay(made, numbers, agent))
+    print(f"{len(numbers)} replayed, {differing} differ" if all_ else "", end="\n" if all_ else "")
+    if differing:
+        raise typer.Exit(1)
+
+
+async def _replay(made: Replayer, numbers: list[int], agent: bool) -> int:
+    """Replays and prints one after the other; returns how many differ."""
+    differing = 0
+    for number in numbers:
+        replayed = await made.replay(number, agent=agent)
+        differing += replayed.difference is not None
+        print(replayed)
+    return differing
+
+
+@app.command()
+def fork(
+    run: RunSpec,
+    episode: Annotated[int, typer.Argument(help="The one to begin as")],
+    at: Annotated[int, typer.Option(help="The step at which it is different (`act N` in `trialogue show`)")],
+    thought: Annotated[str | None, typer.Option(help="In the place of the model's first thought there")] = None,
+    action: Annotated[str | None, typer.Option(help="In the place of the model's command there")] = None,
+) -> None:
+    """Play an episode again with one thought or command put right, and the model going on from there.
+
+    What the model said before is copied, not asked again. The same command goes on with a fork that was cut off.
+    """
+    import asyncio
+
+    from trialogue.experiments.forking import fork as play_fork
+    from trialogue.experiments.results import parse_spec
+    from trialogue.experiments.show import print_episode
     from trialogue.experiments.store import Store
 
-    with Store.read(parse_spec(run)[0]) as store:
-        for line in export_jsonl(store, times=times):
-            sys.stdout.write(line + "\n")
+    path, _ = parse_spec(run)
+    try:
+        child = asyncio.run(play_fork(path, episode, at, thought=thought, action=action))
+    except KeyboardInterrupt:
+        print("interrupted; the same command goes on from there", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    with Store.read(path) as store:
+        print_episode(store, child, _console())
+
+
+@app.command()
+def tags(
+    run: RunSpec,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a line")] = False,
+) -> None:
+    """Say why episodes failed: tags told from their records, each with the step that shows it."""
+    from trialogue.experiments.report import print_tags
+    from trialogue.experiments.results import parse_spec
+    from trialogue.experiments.store import Store
+    from trialogue.experiments.tagging import as_json, tagged
+
+    path, name = parse_spec(run)
+    with Store.read(path) as store:
+        if json:
+            for line in map(as_json, tagged(store, name)):
+                sys.stdout.write(line + "\n")
+        else:
+            print_tags(tagged(store, name), _console())
+
+
+@app.command()
+def label(
+    run: RunSpec,
+    episode: Annotated[int | None, typer.Argument(help="Its number; --next finds one")] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="TAG...", help="See `trialogue tags`; or own")] = None,
+    who: Annotated[str, typer.Option(help="Who says so; default: your login name")] = "",
+    note: Annotated[str, typer.Option(help="In a few words, why")] = "",
+    remove: Annotated[bool, typer.Option("--remove", help="Take these labels back")] = False,
+    next_: Annotated[
+        bool, typer.Option("--next", help="Show failed episodes that you have not labelled, and ask")
+    ] = False,
+    agreement: Annotated[
+        bool, typer.Option("--agreement", help="Of people with the tags, and with each other")
+    ] = False,
+) -> None:
+    """Say yourself why an episode failed; also while a run writes the store."""
+    from trialogue.experiments import labels
+    from trialogue.experiments.results import parse_spec
+
+    path, name = parse_spec(run)
+    who = who or labels.login_name()
+    if [episode is not None, next_, agreement].count(True) != 1 or bool(names) is (episode is None):
+        raise UsageError("name an episode and tags, or give --next or --agreement")
+    if next_:
+        labels.ask(path, name, who, _console())
+    elif agreement:
+        labels.print_agreement(path, name, _console())
+    elif episode is not None:
+        for tag in names or ():
+            if remove:
+                labels.remove_label(path, episode, tag, who)
+            else:
+                labels.add_label(path, episode, tag, who, note)
+                if said := labels.hint(tag):
+                    print(said, file=sys.stderr)
+
+
+@app.command()
+def export(
+    run: RunSpec,
+    to: Annotated[str, typer.Option(help="jsonl, sft, parquet, inspect or mlflow")] = "jsonl",
+    out: Annotated[Path | None, typer.Option(help="A file (jsonl, sft; default: printed) or a folder")] = None,
+    times: Annotated[bool, typer.Option(help="jsonl: without, equal experiments give equal bytes")] = True,
+    all_: Annotated[bool, typer.Option("--all", help="sft: also episodes that were not won")] = False,
+    thoughts: Annotated[str, typer.Option(help="sft: keep or drop them")] = "keep",
+    uri: Annotated[str, typer.Option(help="mlflow: the tracking server or store; default: as MLflow is set up")] = "",
+) -> None:
+    """Write a store in another form: JSON Lines, training data, Parquet, an Inspect log, MLflow runs."""
+    from trialogue.experiments import exports
+    from trialogue.experiments.results import parse_spec
+
+    path, name = parse_spec(run)
+    options = exports.Options(times=times, all=all_, thoughts=exports.keep_or_drop(thoughts), uri=uri)
+    for line in exports.export(to, path, name, out, options):
+        sys.stdout.write(line + "\n")
 
 
 @app.command()
@@ -332,6 +460,22 @@ def _setting(key: str, value: object, agents: list[AgentInfo]) -> str:
     """``key=value``; the settings of another agent, nested in these, by its name."""
     nested = next((agent.name for agent in agents if isinstance(value, dict) and value == agent.settings), "")
     return f"{key}: those of {nested}" if nested else f"{key}={value}"
+
+
+@app.command()
+def bench(
+    parts: Annotated[list[str] | None, typer.Argument(metavar="PART...", help="Only these; default: all")] = None,
+    json: Annotated[bool, typer.Option("--json", help="The same as JSON")] = False,
+) -> None:
+    """Measure what it costs on this machine: start, loop, model kept busy, prefix cache, environments."""
+    from trialogue.experiments.bench import bench as bench_
+
+    facts, figures = bench_.machine(), list(bench_.measured(parts or ()))
+    if json:
+        print(bench_.as_json(facts, figures))
+        return
+    _console().print(bench_.table(figures))
+    print(", ".join(f"{key}: {value}" for key, value in facts.items()))
 
 
 @app.command()

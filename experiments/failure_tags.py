@@ -8,13 +8,15 @@ and people may label it otherwise (:mod:`trialogue.experiments.labels`).
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from trialogue.agents.stuck import is_stuck
-from trialogue.experiments.endings import Ending
+from trialogue.experiments.endings import ERRORS, Ending
 from trialogue.experiments.records import StepRecord
 
+REPEATS = 3  # times in a row: what is a repetition
 LATE = 5  # steps: what is new among the last so many says that a longer episode might have gone on
 
 
@@ -57,7 +59,12 @@ KINDS = {
 
 
 def tags_of(facts: Facts) -> list[Tag]:
-    """The tags of an episode, in the order of :data:`KINDS`. A solved one can only be ``lucky``."""
+    """The tags of an episode, in the order of :data:`KINDS`.
+
+    A solved one can only be ``lucky``; one that ended in an error of the model or the environment has none.
+    """
+    if facts.ending in ERRORS:
+        return []
     if facts.won:
         unsupported = _answer_unsupported(facts)
         return [Tag("lucky", unsupported.step, unsupported.evidence)] if unsupported else []
@@ -67,20 +74,23 @@ def tags_of(facts: Facts) -> list[Tag]:
 
 def _repetition(facts: Facts) -> Tag | None:
     pairs: list[tuple[str, str]] = []
+    times: Counter[tuple[str, str]] = Counter()
     for step in _executed(facts):
-        pairs.append((step.action or "", step.observation))
-        if is_stuck(pairs):
+        pair = (step.action or "", step.observation)
+        pairs.append(pair)
+        times[pair] += 1
+        if times[pair] >= REPEATS and is_stuck(pairs, repeats=REPEATS):
             return Tag("repetition", step.step, _quote(step))
     return None
 
 
 def _object_not_found(facts: Facts) -> Tag | None:
-    """Only where things are numbered (``mug 1``): there the text says what was seen."""
-    places = {kind for kind, _ in _things(facts.observation)}
-    seen = {kind for step in facts.steps for kind, _ in _things(step.observation)}
-    if not places or not facts.steps:
+    """Only where a room is told by its numbered things (``you see a desk 1``): there the text says what was seen."""
+    if not facts.steps or _NUMBERED_ROOM.search(facts.observation) is None:
         return None
-    missing = [word for word in _nouns(facts.goal) if word not in places | seen]
+    seen = set(_THING.findall(facts.observation))
+    seen.update(kind for step in facts.steps for kind in _THING.findall(step.observation))
+    missing = [word for word in _nouns(facts.goal) if word not in seen]
     if not missing:
         return None
     return Tag("object_not_found", facts.steps[-1].step, f"never seen: {', '.join(missing)}")
@@ -89,7 +99,7 @@ def _object_not_found(facts: Facts) -> Tag | None:
 def _wrong_object(facts: Facts) -> Tag | None:
     words = set(_words(facts.goal))
     for step in _executed(facts):
-        taken = re.match(r"(?:take|pick up|get) ([a-z][a-z-]*) \d+\b", step.action or "")
+        taken = _TAKEN.match(step.action or "")
         if taken and step.valid and taken[1] not in words:
             return Tag("wrong_object", step.step, _quote(step))
     return None
@@ -108,28 +118,39 @@ def _gave_up(facts: Facts) -> Tag | None:
     answer = _answer(last)
     if last is not None and answer is not None and _UNKNOWN.fullmatch(answer.strip(" .'\"").casefold()):
         return Tag("gave_up", last.step, _quote(last))
-    readable = facts.unreadable == 0
-    if facts.ending == Ending.NO_ACTION and readable:
-        return Tag("gave_up", last.step if last else 0, "it ended the episode")
+    # A turn that gives up costs a step without a command, as an unreadable one does.
+    silent = sum(step.action is None for step in facts.steps)
+    if facts.ending == Ending.NO_ACTION and silent > facts.unreadable:
+        return Tag("gave_up", last.step if last else 0, (last.reason if last else "") or "it ended the episode")
     return None
 
 
 def _answer_unsupported(facts: Facts) -> Tag | None:
     last = facts.steps[-1] if facts.steps else None
     answer = _answer(last)
-    if last is None or not answer or _LABEL.fullmatch(answer.strip().casefold()):
+    if last is None or not answer or _LABEL.fullmatch(answer.strip(" .").casefold()):
         return None
-    seen = " ".join(_words(" ".join([facts.goal, facts.observation, *(s.observation for s in facts.steps[:-1])])))
-    wanted = " ".join(_words(answer))
-    return None if not wanted or f" {wanted} " in f" {seen} " else Tag("answer_unsupported", last.step, _quote(last))
+    told = " ".join([facts.goal, facts.observation, *(step.observation for step in facts.steps[:-1])])
+    wanted = " ".join(_content(answer))
+    supported = not wanted or f" {wanted} " in f" {' '.join(_content(told))} " or _is_rounded(answer, told)
+    return None if supported else Tag("answer_unsupported", last.step, _quote(last))
 
 
 def _search_found_nothing(facts: Facts) -> Tag | None:
-    searches = [step for step in _executed(facts) if re.match(r"(?:search|lookup|find)\b", step.action or "", re.I)]
-    empty = [step for step in searches if _NOTHING.search(step.observation)]
-    if not empty or 2 * len(empty) < len(searches):
+    """A look-up that has shown all it found is not empty: it says that there is no more."""
+    searches, empty, before = 0, [], ""
+    for step in _executed(facts):
+        command = step.action or ""
+        if not step.valid or not _SEARCH.match(command):
+            continue
+        searches += 1
+        nothing = _NOTHING.search(step.observation) is not None
+        if nothing and command != before:
+            empty.append(step)
+        before = "" if nothing else command
+    if not empty or 2 * len(empty) < searches:
         return None
-    return Tag("search_found_nothing", empty[0].step, f"{len(empty)} of {len(searches)}; first: {_quote(empty[0])}")
+    return Tag("search_found_nothing", empty[0].step, f"{len(empty)} of {searches}; first: {_quote(empty[0])}")
 
 
 def _format(facts: Facts) -> Tag | None:
@@ -146,7 +167,7 @@ def _cap_too_short(facts: Facts) -> Tag | None:
     before, late = facts.steps[:-LATE], facts.steps[-LATE:]
     gained = late[-1].score > before[-1].score
     met = {step.observation for step in before} | {facts.observation}
-    new = [step for step in late if step.valid and step.observation not in met]
+    new = {step.observation for step in late if step.valid} - met
     if gained or 2 * len(new) > LATE:
         return Tag("cap_too_short", late[-1].step, f"of the last {LATE} steps, {len(new)} brought something new")
     return None
@@ -164,28 +185,54 @@ _RULES: tuple[Callable[[Facts], Tag | None], ...] = (
     _cap_too_short,
 )
 
-_UNKNOWN = re.compile(r"|unknown|none|n/?a|i (?:do not|don't) know|not (?:found|known)|(?:cannot|can't|could not) .*")
-_LABEL = re.compile(r"yes|no|supports|refutes|not enough info")
-_NOTHING = re.compile(r"could not find|no more results|total results: 0\b|found nothing|no results|no rows?\b", re.I)
+_UNKNOWN = re.compile(
+    r"|unknown|none|nothing|n/?a|no answer|(?:i )?(?:do not|don't) know"
+    r"|not (?:found|known|available|mentioned|specified)"
+    r"|(?:cannot|can't|could not|unable to) (?:be )?(?:determined?|found|find|answer|tell|say)\b.*|insufficient .*"
+)
+_LABEL = re.compile(r"yes|no|true|false|support(?:s|ed)?|refute[sd]?|not enough info(?:rmation)?|nei")
+_SEARCH = re.compile(r"(?:search|lookup|look_up|find)\b", re.IGNORECASE)
+_NOTHING = re.compile(
+    r"^\W*(?:could not find|no (?:more )?(?:results?|matches|rows?)\b|(?:\w+ )?found nothing|nothing (?:was )?found)"
+    r"|\btotal results: 0\b",
+    re.IGNORECASE,
+)
+"""What the environments say of a search without a result: Could not find [X]. No more results. find found nothing; …"""
+_NUMBERED_ROOM = re.compile(r"you see an? [a-z]+ \d")
+_TAKEN = re.compile(r"take ([a-z][a-z-]*) \d+\b")
+_THING = re.compile(r"\ban? ([a-z][a-z-]*) \d")
+_NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
+_ARTICLES = frozenset({"a", "an", "the"})
 _SMALL = frozenset(
     re.findall(
         r"\w+",
-        "a an the some two one in on to of at with it and then put find look examine under place clean heat cool hot "
-        "cold cooled heated cleaned your task is goal them both into",
+        "a an the some any two one in on to of at with it and then put place find look examine under clean heat cool "
+        "hot cold cooled heated cleaned them both into inside using your task is",
     )
 )
+"""What goals of households say beside the names of things."""
 
 
 def _executed(facts: Facts) -> Iterator[StepRecord]:
     return (step for step in facts.steps if step.action is not None)
 
 
-def _things(text: str) -> set[tuple[str, str]]:
-    return set(re.findall(r"\b(?!loc )([a-z][a-z-]*) (\d+)\b", text.lower()))
-
-
 def _words(text: str) -> list[str]:
     return re.findall(r"\w+(?:[.,]\d+)*", text.casefold())
+
+
+def _content(text: str) -> list[str]:
+    return [word for word in _words(text) if word not in _ARTICLES]
+
+
+def _is_rounded(answer: str, told: str) -> bool:
+    """Whether ``answer`` is one number, which some number that was told rounds to."""
+    number = _NUMBER.fullmatch(answer.strip())
+    if number is None:
+        return False
+    digits = len(number[0].partition(".")[2])
+    value = float(number[0].replace(",", ""))
+    return any(round(float(seen.replace(",", "")), digits) == value for seen in _NUMBER.findall(told))
 
 
 def _nouns(goal: str) -> list[str]:

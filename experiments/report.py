@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from trialogue.experiments.compare import Comparison, compare, flatten, verdict
 from trialogue.experiments.rates import Rate, by_trial, endings, finished, repeated, success
 from trialogue.experiments.results import Outcome, Run
+from trialogue.experiments.show import visible
 from trialogue.experiments.statistics import bootstrap
+from trialogue.experiments.tagging import Tagged, counts_of
 
 
 def print_report(runs: Sequence[Run], console: Console) -> None:
@@ -33,6 +36,8 @@ def print_report(runs: Sequence[Run], console: Console) -> None:
         console.print(trial_table(runs))
     if any(repeated(run.outcomes) for run in runs):
         console.print(repeated_table(runs))
+    if (tags := tag_table(runs)).row_count:
+        console.print(tags)
     for comparison in compare(runs):
         console.print(verdict(comparison), highlight=False)
         _print_disagreement(comparison, console)
@@ -129,6 +134,26 @@ def repeated_table(runs: Sequence[Run]) -> Table:
     return table
 
 
+def tag_table(runs: Sequence[Run]) -> Table:
+    """Why episodes failed, told from their records; an episode may have several tags. See `trialogue tags`."""
+    table = _table("Failure tags", "run", "tag", "episodes", "such as", "in step")
+    for run in runs:
+        for found in counts_of(run):
+            table.add_row(run.name, found.kind, *map(str, (found.episodes, found.example, found.step or "-")))
+        table.add_section()
+    return table
+
+
+def print_tags(episodes: Iterable[Tagged], console: Console) -> None:
+    """One line for each tag of each episode."""
+    table = _table("Failure tags", "episode", "run", "task", "ending", "tag", "in step", "evidence")
+    for episode in episodes:
+        for tag in episode.tags:
+            named = (episode.episode, episode.run, episode.task, episode.ending, tag.kind, tag.step or "-")
+            table.add_row(*(Text(visible(str(cell))) for cell in (*named, tag.evidence)))
+    console.print(table)
+
+
 def print_conditions(runs: Sequence[Run], console: Console) -> None:
     """What all the runs share, then what is each one's own."""
     flat = [dict(flatten(run.conditions)) for run in runs]
@@ -163,11 +188,15 @@ def _print_disagreement(comparison: Comparison, console: Console, most: int = 12
         )
 
 
+_WORDS = {"endings", "task", "ending", "tag", "evidence"}
+"""Columns that hold no figures."""
+
+
 def _table(title: str, first: str, *others: str) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column(first, overflow="fold")
     for name in others:
-        table.add_column(name, justify="left" if name == "endings" else "right", overflow="fold")
+        table.add_column(name, justify="left" if name in _WORDS else "right", overflow="fold")
     return table
 
 

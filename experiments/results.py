@@ -67,6 +67,8 @@ class Run:
     conditions: dict[str, Any]
     outcomes: tuple[Outcome, ...]
     retried: dict[str, int] = field(default_factory=dict)
+    source: tuple[Path, int] | None = None
+    """The store that it was read from, and its number there."""
     """Why model calls were made again, and how often."""
 
     @property
@@ -76,15 +78,23 @@ class Run:
 
 
 def load_runs(spec: str) -> list[Run]:
-    """``STORE`` or ``STORE:RUN``; STORE is a file, or the name of one in ``runs/``; RUN an agent or AGENT/TASKS."""
+    """``STORE`` or ``STORE:RUN``; STORE is a file, or the name of one in ``runs/``; RUN an agent or AGENT/TASKS.
+
+    A fork is only loaded where it is named, as AGENT/TASKS#fork-N.
+    """
     path, name = parse_spec(spec)
     with Store.read(path) as store:
-        runs = [_load(store, row) for row in store.runs()]
+        return [read_run(store, row) for row in chosen_runs(store, name)]
+
+
+def chosen_runs(store: Store, name: str | None) -> list[Any]:
+    """The rows of ``run`` that a name (None: all) stands for. Raises UnknownName."""
     if name is None:
-        return runs
-    chosen = [run for run in runs if name in (run.name, run.agent)]
+        return list(store.runs())
+    rows = store.runs(forks=True)
+    chosen = [row for row in rows if name == row["name"] or (name == row["agent"] and row["parent"] is None)]
     if not chosen:
-        raise UnknownName("run", name, {known for run in runs for known in (run.name, run.agent)})
+        raise UnknownName("run", name, {known for row in rows for known in (row["name"], row["agent"])})
     return chosen
 
 
@@ -108,13 +118,15 @@ def parse_spec(spec: str) -> tuple[Path, str | None]:
     raise UsageError(f"there is no store {base!r}: expected a file, or the name of one in runs/ (there: {known})")
 
 
-def _load(store: Store, run: Any) -> Run:
+def read_run(store: Store, run: Any) -> Run:
+    """The run of a row of the store."""
     chains: dict[tuple[int, int], list[Any]] = {}
     for row in store.episodes(run["id"]):
         chains.setdefault((row["seed"], row["task_index"]), []).append(row)
     outcomes = tuple(_outcome(rows) for rows in chains.values())
     conditions = json.loads(run["conditions"])
-    return Run(run["name"], run["agent"], run["tasks"], conditions, outcomes, store.retried(run["id"]))
+    source = (store.path, int(run["id"]))
+    return Run(run["name"], run["agent"], run["tasks"], conditions, outcomes, store.retried(run["id"]), source)
 
 
 def _outcome(rows: Sequence[Any]) -> Outcome:

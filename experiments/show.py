@@ -172,8 +172,12 @@ def line(console: Console, label: str, text: str, style: str) -> None:
 
 def labelled(label: str, text: str, style: str) -> Text:
     """One labelled line. The text is shown as it is: never as markup, its control characters escaped."""
-    visible = "".join(c if c == "\n" or c.isprintable() else f"\\x{ord(c):02x}" for c in text)
-    return Text.assemble((f"{label:>9} ", "dim"), (visible, style))
+    return Text.assemble((f"{label:>9} ", "dim"), (visible(text), style))
+
+
+def visible(text: str) -> str:
+    """``text`` without what would steer a terminal."""
+    return "".join(c if c == "\n" or c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
 def print_episodes(store: Store, run: str | None, console: Console) -> None:

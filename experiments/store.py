@@ -169,7 +169,7 @@ class Store:
             "base": base,
             "shared": shared,
             "prompt": prompt[shared:],
-            "request": dumps(_request_settings(request)),
+            "request": dumps(settings_of(request)),
             "text": reply.text,
             "finish_reason": reply.finish_reason,
             "prompt_tokens": reply.usage.prompt,
@@ -284,9 +284,18 @@ class Store:
             prompts[row["call"]] = prompts.get(row["base"], "")[: row["shared"]] + row["prompt"]
         return prompts
 
+    def request_settings(self, episode: int) -> dict[int, dict[str, Any]]:
+        """All that each request of the episode said beside its prompt, by call."""
+        rows = self._db.execute("SELECT call, request FROM reply WHERE episode = ? ORDER BY call", (episode,))
+        return {row["call"]: json.loads(row["request"]) for row in rows}
+
     def step_rows(self, run: int) -> Iterator[sqlite3.Row]:
         """The steps of a whole run, ordered by episode and step, one at a time."""
-        yield from self._db.execute(_STEPS, (run,))
+        return self._db.execute(_STEPS, (run,))
+
+    def ended_rows(self, run: int) -> Iterator[sqlite3.Row]:
+        """What failure tags need of each episode of a run that was played to its end, in order, one at a time."""
+        return self._db.execute(_ENDED, (run,))
 
     def forks_of(self, episode: int) -> list[sqlite3.Row]:
         """The episodes that fork this one."""
@@ -348,8 +357,16 @@ SELECT earlier.lesson FROM episode this JOIN episode earlier
 WHERE this.id = ? AND earlier.lesson NOT NULL ORDER BY earlier.trial
 """
 
+_ENDED = """
+SELECT id, task, goal, observation, ending, won, turns,
+    (SELECT count(*) FROM turn WHERE episode = episode.id AND kind IN ('unreadable', 'truncated')) AS unreadable
+FROM episode WHERE run = ? AND ending NOT NULL AND ending != 'solved_earlier' ORDER BY id
+"""
+
 _STEPS = """
-SELECT step.* FROM episode CROSS JOIN step ON step.episode = episode.id
+SELECT step.episode, step.step, turn, action, step.observation, valid, reason, reward, step.score, step.won,
+    step.seconds
+FROM episode CROSS JOIN step ON step.episode = episode.id
 WHERE episode.run = ? ORDER BY episode.id, step.step
 """
 
@@ -411,7 +428,8 @@ def _render_message(message: Message) -> str:
     return f"[{head}]\n{message.content}\n{calls}"
 
 
-def _request_settings(request: Request) -> dict[str, Any]:
+def settings_of(request: Request) -> dict[str, Any]:
+    """All that a request says beside its prompt."""
     settings = asdict(request)
     del settings["prompt"]
     return settings

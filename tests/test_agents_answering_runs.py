@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trialogue.experiments.config import ExperimentConfig, parse_config
-from trialogue.experiments.export import export_jsonl
+from trialogue.experiments.exports.jsonl import export_jsonl
 from trialogue.experiments.launch import open_store
 from trialogue.experiments.recording import Observer
 from trialogue.experiments.runner import run_experiment

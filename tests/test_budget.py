@@ -13,7 +13,7 @@ from trialogue.errors import BudgetSpent
 from trialogue.experiments.budget import Meter
 from trialogue.experiments.config import Budget, ExperimentConfig, parse_config
 from trialogue.experiments.endings import Ending
-from trialogue.experiments.export import export_jsonl
+from trialogue.experiments.exports.jsonl import export_jsonl
 from trialogue.experiments.launch import open_store
 from trialogue.experiments.records import EndRecord
 from trialogue.experiments.runner import run_experiment

@@ -23,7 +23,7 @@ import pytest
 import yaml
 
 from trialogue.experiments.config import parse_config
-from trialogue.experiments.export import export_jsonl
+from trialogue.experiments.exports.jsonl import export_jsonl
 from trialogue.experiments.launch import open_store
 from trialogue.experiments.runner import run_experiment
 from trialogue.experiments.store import Store

@@ -16,7 +16,7 @@ import pytest
 
 from trialogue.errors import ModelError, UsageError
 from trialogue.experiments.config import ExperimentConfig, parse_config
-from trialogue.experiments.export import export_jsonl
+from trialogue.experiments.exports.jsonl import export_jsonl
 from trialogue.experiments.launch import open_store
 from trialogue.experiments.results import load_runs
 from trialogue.experiments.runner import run_experiment

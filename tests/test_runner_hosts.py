@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from trialogue.experiments.config import ExperimentConfig, parse_config
-from trialogue.experiments.export import export_jsonl
+from trialogue.experiments.exports.jsonl import export_jsonl
 from trialogue.experiments.launch import open_store
 from trialogue.experiments.runner import run_experiment
 from trialogue.experiments.store import Store

@@ -18,7 +18,7 @@ from trialogue.agents import Lesson, Turn
 from trialogue.agents.models import request_hash
 from trialogue.agents.models.contract import Message, Reply, Request, Tool, ToolCall, Usage
 from trialogue.errors import DataError, UsageError
-from trialogue.experiments.export import export_jsonl
+from trialogue.experiments.exports.jsonl import export_jsonl
 from trialogue.experiments.launch import open_store
 from trialogue.experiments.records import EpisodePlan, RunPlan
 from trialogue.experiments.runner import run_experiment

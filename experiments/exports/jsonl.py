@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -14,9 +14,13 @@ CIRCUMSTANCES = frozenset({"started", "seconds", "cached_tokens", "cached", "ret
 """Clock times, and what a server happened to do: the only fields in which two equal experiments may differ."""
 
 
-def export_jsonl(store: Store, *, times: bool = True) -> Iterator[str]:
-    """Every episode with its turns, steps, replies and prompts. Without ``times`` equal experiments are byte-equal."""
-    for row in store.episodes():
+def export_jsonl(store: Store, *, times: bool = True, runs: Collection[int] | None = None) -> Iterator[str]:
+    """Every episode of ``runs`` (None: of the plan) with its turns, steps, replies and prompts.
+
+    Without ``times`` equal experiments are byte-equal.
+    """
+    rows = store.episodes() if runs is None else [row for run in runs for row in store.episodes(run)]
+    for row in sorted(rows, key=lambda row: int(row["id"])):
         record = _episode(store, row)
         yield dumps(record if times else _without_circumstances(record))
 
@@ -26,7 +30,8 @@ def _episode(store: Store, row: Any) -> dict[str, Any]:
     for key in ("exemplars", "notes"):
         record[key] = json.loads(record[key])
     turns = [{**{k: t[k] for k in t.keys()}, **_decoded(t)} for t in store.turns(row["id"])]  # noqa: SIM118
-    record["lesson"] = None if row["lesson"] is None else json.loads(row["lesson"])
+    for key in ("lesson", "fork"):
+        record[key] = None if row[key] is None else json.loads(row[key])
     prompts = store.prompts(row["id"])
     replies = [
         {"call": call, "prompt": prompts[call], **asdict(reply)}
