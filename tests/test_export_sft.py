@@ -78,7 +78,8 @@ async def test_segments_are_the_whole_of_what_was_added(
     tmp_path: Path, thoughts: str, notation: str, drop: bool
 ) -> None:
     path = tmp_path / "x.sqlite"
-    await play(configured(model=PLAYER, agents=react(thoughts=thoughts, notation=notation)), path)
+    tasks = {"corridor": {"env": "toy:Corridor", "ids": ["test/1", "test/3"]}}
+    await play(configured(model=PLAYER, agents=react(thoughts=thoughts, notation=notation), tasks=tasks), path)
     with Store.read(path) as store:
         whole = {row["id"]: list(store.prompts(row["id"]).values()) for row in store.episodes()}
         steps = {row["id"]: list(store.steps(row["id"])) for row in store.episodes()}
@@ -205,7 +206,7 @@ def stored(path: Path, requests: Sequence[Request]) -> Store:
     return store
 
 
-@settings(deadline=None)  # each example writes a file
+@settings(deadline=None, max_examples=30)  # each example writes a file
 @given(prompts=st.lists(MESSAGES.map(tuple) | st.text(st.characters(exclude_categories=["Cs"])), max_size=4))
 def test_requests_come_back_as_they_were_sent_or_are_refused(
     tmp_path_factory: pytest.TempPathFactory, prompts: list[Any]

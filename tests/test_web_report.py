@@ -230,7 +230,12 @@ def test_a_missing_extra_says_how_to_get_it(store: Path, tmp_path: Path, monkeyp
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"trialogue\[report\]"):
         write_report([str(store)], tmp_path / "x.html", tmp_path / "figures")
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    render._environment.cache_clear()
+    with pytest.raises(MissingExtra, match="jinja2"):
+        write_report([str(store)], tmp_path / "x.html")
     assert not (tmp_path / "x.html").exists()
+    monkeypatch.undo()
     with pytest.raises(UsageError, match="there is no store"):
         write_report([str(tmp_path / "none.sqlite")], tmp_path / "x.html")
 

@@ -452,9 +452,10 @@ def test_a_port_that_is_taken_is_an_error_that_says_what_to_do(store: Path) -> N
             server.serve(store, "", port=taken.getsockname()[1], who="", ready=print)
 
 
-@pytest.mark.parametrize("missing", ["uvicorn", "starlette.applications"])
+@pytest.mark.parametrize("missing", ["uvicorn", "starlette.applications", "jinja2"])
 def test_a_missing_extra_says_how_to_get_it(store: Path, monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
+    render._environment.cache_clear()
     with pytest.raises(MissingExtra, match=r"trialogue\[view\]"):
         server.serve(store, "", port=0, who="", ready=print)
 

@@ -17,10 +17,11 @@ from trialogue.experiments.report import behaviour_table, interval, percent, rep
 from trialogue.experiments.results import Run, load_several
 from trialogue.experiments.web.charts import draw
 from trialogue.experiments.web.reader import Reader
-from trialogue.experiments.web.render import render, style, style_hash
+from trialogue.experiments.web.render import render, require, style, style_hash
 from trialogue.experiments.web.summary import Sample, common_conditions, letter, summarise
 from trialogue.experiments.web.trajectory import Trajectory, trajectory
 
+FEATURE, EXTRA = "trialogue report", "report"
 NAMED = 40  # tasks that only one of two solved: so many are named
 CUT = 1500  # characters of a text in an episode that is shown as a sample
 
@@ -37,6 +38,7 @@ def write_report(specs: Sequence[str], to: Path, figures: Path | None = None) ->
         from trialogue.experiments.web import figures as drawing
 
         drawing.require()
+    require(FEATURE, EXTRA)
     runs = load_several(specs)
     summaries, samples, priced = summarise(runs)
     pairs = compare(runs)
@@ -44,8 +46,8 @@ def write_report(specs: Sequence[str], to: Path, figures: Path | None = None) ->
     common, own = common_conditions(runs)
     page = render(
         "report.html",
-        feature="trialogue report",
-        extra="report",
+        feature=FEATURE,
+        extra=EXTRA,
         runs=summaries,
         stores=_stores(runs),
         charts={chart.name: chart for chart in charts},

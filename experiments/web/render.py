@@ -20,6 +20,11 @@ def render(template: str, *, feature: str, extra: str, **values: Any) -> str:
     return _environment(feature, extra).get_template(template).render(values)
 
 
+def require(feature: str, extra: str) -> None:
+    """Raises MissingExtra where jinja2 is not installed."""
+    _environment(feature, extra)
+
+
 def visible(text: str) -> str:
     """The text with what does not print as escapes: control characters, marks that turn the direction of writing."""
     return "\t".join(escaped(line) for line in text.split("\t"))

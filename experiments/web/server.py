@@ -15,7 +15,7 @@ from trialogue.experiments.labels import NOTHING, add_label, hint, remove_label
 from trialogue.experiments.web.filters import Filter
 from trialogue.experiments.web.listing import Listing
 from trialogue.experiments.web.reader import Reader
-from trialogue.experiments.web.render import render, style
+from trialogue.experiments.web.render import render, require, style
 from trialogue.experiments.web.trajectory import pair, trajectory
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ def make_app(path: Path, who: str = "") -> Starlette:
         from starlette.routing import Route
     except ImportError as error:
         raise MissingExtra(FEATURE, "starlette", EXTRA) from error
+    require(FEATURE, EXTRA)
     viewer = Viewer(path, who)
     routes = [
         Route("/", _answered(viewer, Viewer.list_page)),
