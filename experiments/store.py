@@ -242,17 +242,20 @@ class Store:
         Of one run, or of all runs of the plan; with ``forks`` also of the others.
         """
         if run is not None:
-            return self._db.execute(f"{_EPISODES} WHERE episode.run = ? ORDER BY episode.id", (run,)).fetchall()
-        where = "" if forks else "WHERE run.parent IS NULL"
-        return self._db.execute(f"{_EPISODES} {where} ORDER BY episode.id").fetchall()
+            return self._chosen("WHERE episode.run = ?", run)
+        return self._chosen("" if forks else "WHERE run.parent IS NULL")
 
     def episode(self, episode: int) -> sqlite3.Row:
-        rows = self._db.execute(f"{_EPISODES} WHERE episode.id = ?", (episode,)).fetchall()
+        rows = self._chosen("WHERE episode.id = ?", episode)
         if not rows:
             last = self._db.execute("SELECT max(id) AS last FROM episode").fetchone()["last"]
             raise UsageError(f"{self.path} has no episode {episode}; its episodes are 1 to {last}")
         row: sqlite3.Row = rows[0]
         return row
+
+    def _chosen(self, where: str, *values: int) -> list[sqlite3.Row]:
+        """Episodes with their sums, in the order of the plan. Only what belongs to them is summed up."""
+        return self._db.execute(_EPISODES.format(where=where), values).fetchall()
 
     def steps(self, episode: int) -> Iterator[StepRecord]:
         for row in self._db.execute("SELECT * FROM step WHERE episode = ? ORDER BY step", (episode,)):
@@ -299,7 +302,7 @@ class Store:
 
     def forks_of(self, episode: int) -> list[sqlite3.Row]:
         """The episodes that fork this one."""
-        return self._db.execute(f"{_EPISODES} WHERE run.parent = ? ORDER BY episode.id", (episode,)).fetchall()
+        return self._chosen("WHERE run.parent = ?", episode)
 
     def labels(self, *, run: int | None = None, episode: int | None = None) -> list[sqlite3.Row]:
         """What people said of one episode, of those of one run, or of all, in the order of the episodes."""
@@ -399,19 +402,23 @@ WHERE first.ending IN ({endings}) AND later.ending NOT NULL
 """
 
 _EPISODES = """
+WITH chosen AS (SELECT episode.id AS id FROM episode JOIN run ON run.id = episode.run {where})
 SELECT episode.*, run.name AS run_name, run.agent AS agent, run.tasks AS tasks, run.parent AS parent, run.fork AS fork,
     t.thoughts_count, t.repairs, t.unreadable, t.remembered, s.invalid, r.calls, r.prompt_tokens, r.completion_tokens,
     r.cached_tokens, r.cost, r.retries
-FROM episode JOIN run ON run.id = episode.run
+FROM chosen JOIN episode ON episode.id = chosen.id JOIN run ON run.id = episode.run
 LEFT JOIN (SELECT episode, sum(json_array_length(thoughts)) AS thoughts_count,
                   sum(json_array_length(liberties)) AS repairs,
                   sum(kind IN ('unreadable', 'truncated')) AS unreadable,
-                  max(memory != '') AS remembered FROM turn GROUP BY episode) t
+                  max(memory != '') AS remembered FROM turn WHERE episode IN chosen GROUP BY episode) t
     ON t.episode = episode.id
-LEFT JOIN (SELECT episode, sum(NOT valid) AS invalid FROM step GROUP BY episode) s ON s.episode = episode.id
+LEFT JOIN (SELECT episode, sum(NOT valid) AS invalid FROM step WHERE episode IN chosen GROUP BY episode) s
+    ON s.episode = episode.id
 LEFT JOIN (SELECT episode, count(*) AS calls, sum(prompt_tokens) AS prompt_tokens,
                   sum(completion_tokens) AS completion_tokens, sum(cached_tokens) AS cached_tokens,
-                  sum(cost) AS cost, sum(retries) AS retries FROM reply GROUP BY episode) r ON r.episode = episode.id
+                  sum(cost) AS cost, sum(retries) AS retries FROM reply WHERE episode IN chosen GROUP BY episode) r
+    ON r.episode = episode.id
+ORDER BY episode.id
 """
 
 
