@@ -19,7 +19,7 @@ from toy import Corridor
 
 from trialogue.envs import Game, GameEnv, Task, TextEnv, make
 from trialogue.experiments.config import parse_config
-from trialogue.experiments.export import export_jsonl
+from trialogue.experiments.exports.jsonl import export_jsonl
 from trialogue.experiments.launch import open_store
 from trialogue.experiments.results import load_runs
 from trialogue.experiments.runner import run_experiment

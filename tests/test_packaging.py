@@ -35,7 +35,8 @@ def test_the_wheel_brings_data_and_no_top_level_package_but_its_own(built: Path)
     assert [name for name in DATA_FILES if name not in names] == []
     # The wheel came from the sdist, and lacks nothing that the tree has.
     tree = [path for folder in ("agents", "envs", "exemplars", "experiments") for path in (ROOT / folder).rglob("*.*")]
-    sources = {f"trialogue/{path.relative_to(ROOT)}" for path in tree if path.suffix in (".py", ".yaml", ".sql")}
+    kinds = (".py", ".yaml", ".sql", ".html", ".css")
+    sources = {f"trialogue/{path.relative_to(ROOT)}" for path in tree if path.suffix in kinds}
     assert sources <= set(names)
 
 
