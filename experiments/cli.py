@@ -547,7 +547,7 @@ def exemplars_record(
     sys.stdout.write(as_yaml(record(env, tasks, dialect or (), script)))
 
 
-def _run(config: ExperimentConfig, path: Path | None, redo: list[str]) -> None:
+def _run(config: ExperimentConfig, path: Path | None, redo: list[str], accept_changes: bool = False) -> None:
     import asyncio
 
     from trialogue.experiments.launch import default_path, open_store
@@ -558,7 +558,7 @@ def _run(config: ExperimentConfig, path: Path | None, redo: list[str]) -> None:
 
     path = path or default_path(config.name)
     console = _console()
-    with open_store(config, path) as store:
+    with open_store(config, path, accept_changes=accept_changes) as store:
         if redo:
             console.print(f"{store.reopen(redo)} episodes are played again")
         try:

@@ -23,11 +23,12 @@ def default_path(name: str) -> Path:
     return Path("runs") / f"{name}.sqlite"
 
 
-def open_store(config: ExperimentConfig, path: Path) -> Store:
+def open_store(config: ExperimentConfig, path: Path, *, accept_changes: bool = False) -> Store:
     """The store at ``path``, planned if it is new.
 
     Raises UsageError with the differences when the store there belongs to another configuration, or when another
-    process holds it.
+    process holds it. With ``accept_changes`` what is still open is played as configured now, and the record says so;
+    what is planned (agents, tasks, seeds, trials) cannot change.
     """
     if not path.exists():
         rehearse(config)
@@ -36,30 +37,46 @@ def open_store(config: ExperimentConfig, path: Path) -> Store:
         return Store.create(path, name=config.name, config=config.record(), runs=plan.runs, episodes=plan.episodes)
     store = Store.resume(path)
     try:
-        _require_same(config, store)
+        _agree(config, store, accept_changes)
     except BaseException:
         store.close()
         raise
     return store
 
 
-def _require_same(config: ExperimentConfig, store: Store) -> None:
+def _agree(config: ExperimentConfig, store: Store, accept_changes: bool) -> None:
+    """Raises UsageError unless ``store`` is of ``config``, or its changes are accepted and leave the plan as it is."""
     stored = json.loads(store.meta("config"))
     if IMPORTED in stored:
         raise UsageError(f"{store.path} holds imported results, which cannot be played; name another store")
     # Read by this version first: a setting that it has gained since, left at its default, is no difference.
     stored = parse_config(stored, source=f"the configuration in {store.path}").record()
     changes = list(differences(stored, config.record()))
-    if changes:
+    if not changes:
+        return
+    told = "\n".join(f"  {change}" for change in changes)
+    if not accept_changes:
         raise UsageError(
-            "\n".join(
-                [
-                    f"{store.path} holds an experiment of another configuration:",
-                    *(f"  {change}" for change in changes),
-                    "Give this one another `name:` (or --store FILE), or delete the file to begin again.",
-                ]
-            )
+            f"{store.path} holds an experiment of another configuration:\n{told}\nGive this one another `name:` (or "
+            "--store FILE); or go on with --accept-changes, which the record will tell."
         )
+    rehearse(config)
+    if not _plans(make_plan(config), store):
+        raise UsageError(
+            f"{store.path} holds an experiment of other agents, tasks, seeds or trials, which cannot be changed on the "
+            f"way:\n{told}\nGive this one another `name:` (or --store FILE)."
+        )
+    store.change_config(config.record(), changes)
+
+
+def _plans(plan: Plan, store: Store) -> bool:
+    """Whether ``plan`` is what ``store`` was made for."""
+    runs = [(row["id"], row["name"]) for row in store.runs()]
+    keys = ("id", "run", "task", "task_index", "seed", "trial")
+    episodes = [tuple(row[key] for key in keys) for row in store.episodes()]
+    return runs == [(run.id, run.name) for run in plan.runs] and episodes == [
+        tuple(getattr(episode, key) for key in keys) for episode in plan.episodes
+    ]
 
 
 def rehearse(config: ExperimentConfig) -> None:

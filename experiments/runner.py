@@ -119,8 +119,9 @@ def read_chains(store: Store) -> Iterator[Chain]:
 
 
 def _set_conditions(store: Store, conditions: Conditions) -> None:
+    changed = {"changed_on_the_way": changes} if (changes := store.changes()) else {}
     for run in store.runs():
-        store.set_conditions(run["id"], conditions.of(run["agent"], run["tasks"]))
+        store.set_conditions(run["id"], {**conditions.of(run["agent"], run["tasks"]), **changed})
 
 
 async def _play_all(chains: list[Chain], table: Table) -> None:

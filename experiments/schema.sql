@@ -1,7 +1,7 @@
 -- One file holds one experiment. Times are seconds; JSON columns hold UTF-8 JSON text with sorted keys.
 
 CREATE TABLE meta (
-    key   TEXT PRIMARY KEY,     -- schema, trialogue, created, config, name
+    key   TEXT PRIMARY KEY,     -- schema, trialogue, created, config, name, changes (of the config)
     value TEXT NOT NULL
 ) STRICT;
 

@@ -223,7 +223,18 @@ class Store:
                 ),
             )
 
+    def change_config(self, config: Mapping[str, Any], changes: Sequence[str]) -> None:
+        """The configuration from now on; what ``changes`` in it is kept, with what was changed before."""
+        told = {"config": dumps(config), "changes": dumps([*self.changes(), *changes])}
+        with self._db:
+            self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", told.items())
+
     # -- what is known --------------------------------------------------------------------------------
+
+    def changes(self) -> list[str]:
+        """What was changed in the configuration while the experiment was under way."""
+        row = self._db.execute("SELECT value FROM meta WHERE key = 'changes'").fetchone()
+        return [] if row is None else list(json.loads(row["value"]))
 
     def meta(self, key: str) -> str:
         row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()

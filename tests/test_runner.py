@@ -112,6 +112,19 @@ async def test_another_configuration_is_refused_with_the_difference(tmp_path: Pa
     assert path.read_bytes() == before
 
 
+async def test_changes_can_be_accepted_and_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "x.sqlite"
+    open_store(configured(), path).close()
+    changed = configured(limits={"steps": 21})
+    with open_store(changed, path, accept_changes=True) as store:
+        await run_experiment(changed, store)
+    open_store(changed, path).close()
+    told = [run.conditions["changed_on_the_way"] for run in load_runs(str(path))]
+    assert told == [["limits.steps: was 20, now 21"]] * 3
+    with pytest.raises(UsageError, match="other agents, tasks, seeds or trials"):
+        open_store(configured(limits={"steps": 21}, seeds=[0, 1]), path, accept_changes=True)
+
+
 async def test_a_store_made_before_a_setting_existed_is_resumed(tmp_path: Path) -> None:
     path = tmp_path / "x.sqlite"
     open_store(configured(), path).close()
