@@ -78,8 +78,8 @@ class Parts:
 class AgentEntry:
     """An agent as it is known by name: ``make`` gives a fresh one, of its parts and its validated settings.
 
-    ``summary`` is one line, ``source`` the paper. ``default_model`` is the one that it plays with where neither it nor
-    the experiment names another, "" where there is no such.
+    ``summary`` is one line, ``source`` the paper. ``default_model`` is the one that it plays with unless it is given
+    one of its own, whatever the experiment's is; "" where there is no such.
     """
 
     summary: str
@@ -198,7 +198,7 @@ def needs_model(name: str) -> bool:
 
 
 def default_model(name: str) -> str:
-    """The model that agent ``name`` plays with where none is named, "" where there is no such."""
+    """The model that agent ``name`` plays with unless it is given one of its own, "" where there is no such."""
     return find(name).default_model
 
 

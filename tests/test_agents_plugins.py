@@ -120,7 +120,7 @@ def asking(parts: Parts, settings: NoSettings) -> RandomAgent:
 KEYBOARD = AgentEntry("asks somebody", NoSettings, asking, needs_model=True, default_model="scripted:toy:walk")
 
 
-def test_a_default_model_is_used_only_where_none_is_named() -> None:
+def test_an_agents_default_model_stands_before_the_experiments_and_behind_its_own() -> None:
     def names(**changes: object) -> list[str]:
         data = {"name": "x", "tasks": {"t": {"env": "e", "split": "s"}}, **changes}
         data.setdefault("agents", {"a": {"agent": "test_agents_plugins:KEYBOARD"}})
@@ -131,7 +131,7 @@ def test_a_default_model_is_used_only_where_none_is_named() -> None:
         return [model.name for model in make_models(config).values()]
 
     assert names() == ["scripted:toy:walk"]
-    assert names(model="scripted:learners:wiser") == ["scripted:learners:wiser"]
+    assert names(model="scripted:learners:wiser") == ["scripted:toy:walk"]
     own = {"agent": "test_agents_plugins:KEYBOARD", "model": "scripted:learners:person"}
     assert names(agents={"a": own}, model="scripted:learners:wiser") == ["scripted:learners:person"]
     with pytest.raises(UsageError, match="agent 'react' needs a model"):
