@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import defaultdict
 from typing import Any
 
 import gymnasium
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trialogue.envs import TextEnv, make
-from trialogue.envs.household import engine, generate
+from trialogue.envs.household import engine, generate, reference
 from trialogue.envs.household.grammar import templates
 from trialogue.envs.household.knowledge import Knowledge, things
 from trialogue.envs.household.reasons import reason
@@ -252,13 +253,13 @@ def test_knowledge_follows_an_episode() -> None:
 
 
 def test_an_engine_that_breaks_is_an_env_error_with_its_cause(monkeypatch: pytest.MonkeyPatch) -> None:
-    env = make("household", receptacles=5, distractors=0)
+    env = make("household", receptacles=5, distractors=0, engine="reference")
     env.reset(seed=1)
 
     def fall_over(command: str) -> Any:
         raise IndexError("list index out of range")
 
-    broken = env._engine._env  # type: ignore[attr-defined]
+    broken = env._borrowed._env  # type: ignore[attr-defined]
     with monkeypatch.context() as patched:
         patched.setattr(broken, "step", fall_over)
         with pytest.raises(EnvError, match="IndexError on 'look': list index out of range") as caught:
@@ -274,17 +275,17 @@ def test_an_engine_that_breaks_is_an_env_error_with_its_cause(monkeypatch: pytes
 @pytest.mark.parametrize("close", [True, False])
 def test_engines_are_used_again(close: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forgotten environments give their engine back too, if a little later: the parsers hold on to their last call."""
-    made: list[engine.Engine] = []
+    made: list[reference.ReferenceEngine] = []
 
-    class Counted(engine.Engine):
+    class Counted(reference.ReferenceEngine):
         def __init__(self) -> None:
             super().__init__()
             made.append(self)
 
-    monkeypatch.setattr(engine, "_IDLE", [])
-    monkeypatch.setattr(engine, "Engine", Counted)
+    monkeypatch.setattr(engine, "_IDLE", defaultdict(list))
+    monkeypatch.setattr(reference, "ReferenceEngine", Counted)
     for _ in range(6):
-        env = make("household", receptacles=5, distractors=0)
+        env = make("household", receptacles=5, distractors=0, engine="reference")
         env.reset(seed=1)
         if close:
             env.close()
@@ -296,7 +297,8 @@ def test_engines_are_used_again(close: bool, monkeypatch: pytest.MonkeyPatch) ->
 def test_versions_name_the_rules_and_the_game(household: TextEnv) -> None:
     start(household)
     first = household.versions()
-    assert set(first) == {"alfworld", "textworld", "game"}
+    assert set(first) == {"engine", "alfworld", "game"}
     start(household, "generated_eval/heat/s1000002-r12-d14")
     assert household.versions()["game"] != first["game"]
-    assert set(make("household").versions()) == {"alfworld", "textworld"}
+    assert set(make("household").versions()) == {"engine", "alfworld"}
+    assert set(make("household", engine="reference").versions()) == {"engine", "alfworld", "textworld"}

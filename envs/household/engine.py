@@ -1,35 +1,30 @@
-"""The rules of the household: TextWorld's PDDL engine behind a small interface.
+"""What plays a household game: the contract of engines, and which there are.
 
-Engines are kept and used again. TextWorld copies and loads a 34 MB library for every environment object and never lets
-go of it (1.5 MiB each in resident memory), so :func:`borrow` hands out an idle engine where there is one. Its parsers
-and its translator hold global state: one lock serialises all engines of a process, which costs nothing, since they
-compute under the interpreter's own lock.
+``rules`` (:mod:`trialogue.envs.household.rules`) reads a game's rules and runs them itself. ``reference``
+(:mod:`.reference`) is TextWorld's PDDL engine, with which ALFWorld is published. Both say the same, word for word.
 """
 
 from __future__ import annotations
 
-import json
-import re
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections import defaultdict
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
-from trialogue.envs.household import grammar
-from trialogue.envs.household.tuning import tuned
-from trialogue.errors import DataError, EnvError
+from trialogue.errors import UnknownName
 
 NOTHING = "Nothing happens."
-"""The engine's answer to every command that it does not accept."""
+"""The answer to every command that is not possible."""
 
-_LOCK = threading.RLock()
-_IDLE: list[Engine] = []
+ENGINES = ("rules", "reference")
+
+_LOCK = threading.Lock()
+_IDLE: defaultdict[str, list[Engine]] = defaultdict(list)
 
 
 @dataclass(frozen=True)
 class Game:
-    """A game as the engine reads it: PDDL, and TextWorld's grammar format. ``source`` names it in errors."""
+    """A game as an engine reads it: PDDL, and TextWorld's grammar format. ``source`` names it in errors."""
 
     source: str
     domain: str
@@ -46,85 +41,43 @@ class Moment:
     won: bool
 
 
-class Engine:
+class Engine(Protocol):
     """Plays one game at a time. ``load`` a game, then ``reset`` and ``step``; EnvError when the engine itself fails."""
-
-    def __init__(self) -> None:
-        import textworld
-        from textworld.envs.pddl.pddl import PddlEnv
-
-        self._env = PddlEnv(textworld.EnvInfos(admissible_commands=True, won=True, score=True))
-        self._game: Game | None = None
 
     def load(self, game: Game) -> None:
         """Makes ``game`` the one that is played. DataError if its texts cannot be read or would run code."""
-        if game == self._game:
-            return
-        self._game = None
-        data = {"pddl_domain": game.domain, "grammar": game.grammar, "pddl_problem": game.problem}
-        with _LOCK, tuned():
-            try:
-                self._env.load(data)
-                _name_entities(self._env)
-            except (Exception, SystemExit) as error:  # the PDDL translator ends the process on a syntax error
-                raise DataError(f"{game.source}: not a readable game: {type(error).__name__}: {error}") from error
-            grammar.require_plain(_parsed_rules(self._env), game.source)
-        self._game = game
+        ...
 
-    def reset(self) -> Moment:
-        with self._guard("reset"):
-            return _moment(self._env.reset())
+    def reset(self) -> Moment: ...
 
     def step(self, command: str) -> Moment:
-        with self._guard(command):
-            return _moment(self._env.step(command)[0])
-
-    @contextmanager
-    def _guard(self, doing: str) -> Iterator[None]:
-        """Whatever interrupts the engine leaves it in an unknown state, so the game must be loaded again."""
-        game, self._game = self._game, None
-        if game is None:
-            raise EnvError(f"no game is loaded; load one before {doing[:80]!r}")
-        try:
-            with _LOCK, tuned():
-                yield
-        except Exception as error:
-            raise EnvError(f"{game.source}: {type(error).__name__} on {doing[:80]!r}: {error}") from error
-        self._game = game
+        """Executes ``command`` if it is admissible; answers :data:`NOTHING` if it is not."""
+        ...
 
 
-def borrow() -> Engine:
-    """An engine for the caller alone, until :func:`give_back`."""
+def require_engine(name: str) -> None:
+    if name not in ENGINES:
+        raise UnknownName("engine", name, ENGINES)
+
+
+def borrow(name: str) -> Engine:
+    """An engine for the caller alone, until :func:`give_back`. Raises UnknownName, MissingExtra."""
+    require_engine(name)
     with _LOCK:
-        return _IDLE.pop() if _IDLE else Engine()
+        return _IDLE[name].pop() if _IDLE[name] else _make(name)
 
 
-def give_back(engine: Engine) -> None:
+def give_back(name: str, engine: Engine) -> None:
+    """Keeps ``engine`` for the next to borrow one: the reference never lets go of the memory of an engine."""
     with _LOCK:
-        _IDLE.append(engine)
+        _IDLE[name].append(engine)
 
 
-def _moment(state: Mapping[str, Any]) -> Moment:
-    return Moment(state["feedback"], tuple(state["admissible_commands"]), bool(state["won"]))
+def _make(name: str) -> Engine:
+    if name == "reference":
+        from trialogue.envs.household.reference import ReferenceEngine
 
+        return ReferenceEngine()
+    from trialogue.envs.household.rules.engine import RuleEngine
 
-def _parsed_rules(env: Any) -> Iterator[Any]:
-    """All that the engine will evaluate, as lists of symbols: the rules, and the templates it parses while playing."""
-    from textworld.envs.pddl.textgen import ContextSensitiveGrammar
-
-    logic = env._logic
-    templates = [{"rhs": text} for action in logic.actions.values() for text in (action.template, action.feedback_rule)]
-    played = ContextSensitiveGrammar.parse(json.dumps({"templates": templates}))
-    for book in (logic.grammar, played):
-        yield from (rule.rhs for rules in book._rules.values() for rule in rules)
-
-
-def _name_entities(env: Any) -> None:
-    """Gives entities the names that ALFWorld gives them: ``Mug_bar__plus_00…`` becomes ``mug 2``."""
-    from alfworld.agents.utils.misc import Demangler
-
-    names = Demangler(game_infos=env._entity_infos, shuffle=False)
-    for info in env._entity_infos.values():
-        if not re.fullmatch(r"[\w-]+", info.id):  # the engine formats names into templates
-            raise ValueError(f"{info.id[:80]!r} is not a name")
-        info.name = names.demangle_alfred_name(info.id)
+    return RuleEngine()

@@ -1,19 +1,18 @@
 """The command language of household games: its two dialects, and the check that a grammar is only text.
 
-A game carries its own domain (PDDL) and grammar (TextWorld's .twl2, rules with templates in braces). The engine
-*evaluates* what stands in the braces, so a game file from elsewhere could run code. :func:`require_plain` lets through
-only what real games use (names, articles, and how they are joined), checked on the parsed rules, before anything is
-evaluated.
+A game carries its own domain (PDDL) and grammar (TextWorld's .twl2, rules with templates in braces). The reference
+engine *evaluates* what stands in the braces, so a game file from elsewhere could run code there. :func:`require_plain`
+lets through only what real games use (names, articles, and how they are joined), checked on the parsed rules, before
+anything is evaluated.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
+from trialogue.envs.household import package
 from trialogue.errors import DataError, EnvError, UnknownName
 
 DIALECTS = {"move": "move {object} to {receptacle}", "put": "put {object} in/on {receptacle}"}
@@ -71,7 +70,7 @@ def packaged(dialect: str) -> tuple[str, str]:
     not found is refused (EnvError) rather than half translated.
     """
     require_dialect(dialect)
-    domain, grammar = _package_text("alfred.pddl"), _package_text("alfred.twl2")
+    domain, grammar = package.text("data", "alfred.pddl"), package.text("data", "alfred.twl2")
     if dialect == "move":
         return domain, grammar
     for new, old in (
@@ -83,11 +82,6 @@ def packaged(dialect: str) -> tuple[str, str]:
             raise EnvError(f"alfworld's grammar lacks {new!r}; install alfworld 0.4.2 or later in the 0.4 series.")
         grammar = grammar.replace(new, old)
     return _without_help(domain, r"\(:action help\b.*\n\)\n"), _without_help(grammar, r"action help \{.*\n\}\n")
-
-
-@cache
-def _package_text(name: str) -> str:
-    return (files("alfworld") / "data" / name).read_text(encoding="utf-8")
 
 
 def _without_help(text: str, pattern: str) -> str:

@@ -16,6 +16,8 @@ from typing import Any
 
 import yaml
 
+from trialogue.envs.household import package
+
 PLANS = {
     "kitchen": range(1, 31),
     "livingroom": range(201, 231),
@@ -58,12 +60,11 @@ def plan(number: int) -> Plan:
 @cache
 def capacity() -> Mapping[str, frozenset[str]]:
     """Receptacle type -> the pickupable object types that it may hold."""
-    from alfworld.gen import constants
-
+    held_by = package.constants().VAL_RECEPTACLE_OBJECTS
     places = usual_places()
     return {
         receptacle: frozenset(kind for kind in held if kind in places)
-        for receptacle, held in constants.VAL_RECEPTACLE_OBJECTS.items()
+        for receptacle, held in held_by.items()
         if receptacle not in VESSELS
     }
 
@@ -71,9 +72,7 @@ def capacity() -> Mapping[str, frozenset[str]]:
 @cache
 def treatable(treatment: str) -> frozenset[str]:
     """The object types that can be cleaned, heated, cooled or sliced."""
-    from alfworld.gen import constants
-
-    return frozenset(constants.VAL_ACTION_OBJECTS[_TREATMENTS[treatment]])
+    return frozenset(package.constants().VAL_ACTION_OBJECTS[_TREATMENTS[treatment]])
 
 
 @cache
@@ -94,8 +93,7 @@ def usual_places() -> Mapping[str, Mapping[str, int]]:
 
 
 def _layout(number: int, kind: str) -> Any:
-    path = files("alfworld") / "gen" / "layouts" / f"FloorPlan{number}-{kind}.json"
-    return json.loads(path.read_text(encoding="utf-8"))
+    return json.loads(package.text("gen", "layouts", f"FloorPlan{number}-{kind}.json"))
 
 
 def _type(name: str) -> str:

@@ -65,6 +65,7 @@ class TextWorldEnv(EpisodeEnv["_Episode"]):
         levels: Mapping[str, int] | None = None,
         count: int = 300,
     ) -> None:
+        maker.require_textworld()
         recipes.tasks("generated_train", count, levels)
         super().__init__(split, TEMPLATES)
         self.data, self.levels, self.count = data, levels, count

@@ -15,12 +15,13 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from trialogue.envs.textworld.kinds import KINDS
 from trialogue.envs.textworld.recipes import Recipe
-from trialogue.errors import DataError, EnvError
+from trialogue.errors import DataError, EnvError, MissingExtra
 
 LOCK = threading.RLock()
 """TextWorld's generators and parsers hold global state; whoever makes, loads or plays a game holds this lock."""
@@ -28,6 +29,12 @@ LOCK = threading.RLock()
 _REVISION = 1  # raised when the same recipe should give another game than before
 _PATIENCE = 300  # seconds for one run of a compiler
 _STEP = 7919  # between the seeds that are tried when the first gives no game
+
+
+def require_textworld() -> None:
+    """Raises MissingExtra where TextWorld is not installed."""
+    if find_spec("textworld") is None:
+        raise MissingExtra("the TextWorld environment", "textworld", "textworld")
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from trialogue.experiments.bench.figure import Figure
 
 PARTS = {
     "start": "how long it takes until something happens",
+    "household": "the household engine against the reference, in one run",
     "loop": "CPU of a turn outside the model",
     "busy": "whether a model server is kept busy",
     "prefix": "whether a turn costs only its new tokens (asks the embedded model)",

@@ -60,12 +60,12 @@ class DataError(TrialogueError):
 
 
 class MissingExtra(TrialogueError):
-    """``feature`` needs an optional dependency that is not installed."""
+    """``feature`` needs an optional dependency that is not installed. ``hint`` says how else to get it."""
 
-    def __init__(self, feature: str, package: str, extra: str) -> None:
+    def __init__(self, feature: str, package: str, extra: str, hint: str = "") -> None:
         super().__init__(
             f"{feature} needs the package {package!r}, which is not installed. "
-            f"Install it with: pip install 'trialogue[{extra}]'"
+            f"Install it with: pip install 'trialogue[{extra}]'{f'. {hint}' if hint else ''}"
         )
         self.feature = feature
         self.extra = extra
