@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -161,6 +162,8 @@ def test_tab_completes_and_ctrl_d_leaves_at_a_terminal(tmp_path: Path) -> None:
     )
     os.close(theirs)
     read_until(ours, b"> ")
+    while select.select([ours], [], [], 1.0)[0]:  # the prompt is shown before keys are taken: wait until all is still
+        os.read(ours, 1024)
     os.write(ours, b"go r\t\n")
     assert b"go right" in read_until(ours, b"You are in room 1.")
     read_until(ours, b"> ")
@@ -171,9 +174,11 @@ def test_tab_completes_and_ctrl_d_leaves_at_a_terminal(tmp_path: Path) -> None:
 
 
 def read_until(terminal: int, mark: bytes) -> bytes:
-    """What the terminal shows up to ``mark``."""
+    """What the terminal shows up to ``mark``, which is to come within a minute."""
     seen = b""
     while mark not in seen:
+        ready, _, _ = select.select([terminal], [], [], 60)
+        assert ready, f"{mark!r} did not come; the terminal shows {seen!r}"
         seen += os.read(terminal, 1024)
     return seen
 
