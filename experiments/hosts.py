@@ -57,8 +57,7 @@ class EnvServer:
 
     def open(self, task: str, seed: int) -> Opened:
         observation, info = self._env.reset(seed=seed, options={"task": task})
-        self._expert = self._env.expert()
-        expert = self._expert
+        expert = self._env.expert()
         if self._remote and not (expert is None or _pickles(expert)):
             expert = None
         told: Any = info
