@@ -23,6 +23,17 @@ class Policy(Protocol):
     def act(self, observation: str, admissible: Sequence[str] | None) -> str: ...
 
 
+@runtime_checkable
+class Thinker(Policy, Protocol):
+    """An expert that says what it thinks, and is told what was done in place of what it said."""
+
+    def thought(self, *, dense: bool) -> str:
+        """What there is to think before the action that ``act`` just gave; "" where nothing is, unless ``dense``."""
+        ...
+
+    def did(self, action: str) -> None: ...
+
+
 @dataclass(frozen=True)
 class Lesson:
     """What is kept of a failed trial (Reflexion, Shinn et al. 2023, section 3), for later trials at the same task.

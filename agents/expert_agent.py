@@ -1,11 +1,33 @@
-"""The expert agent: plays the environment's own expert, as a ceiling and to record exemplars."""
+"""The expert agent: plays the environment's own expert, as a ceiling, to record exemplars and to make training data."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
+from typing import Literal
 
-from trialogue.agents.contract import Briefing, Policy, Turn, View
+from pydantic import BaseModel, ConfigDict, Field
+
+from trialogue.agents.contract import Briefing, Policy, Thinker, Turn, View
 from trialogue.errors import UsageError
+
+SLIP = "a slip, in place of: "
+"""What the note of a slip begins with; the command that it replaced follows."""
+
+
+class ExpertSettings(BaseModel):
+    """How the expert plays.
+
+    * ``thoughts``: "none", "sparse" (where something is decided), "dense" (before every command)
+    * ``slips``: the share of commands in whose place another admissible one is played, drawn by seed, task and trial.
+      Whoever learns from such episodes also sees how one gets back on the way (Ross et al. 2011, DAgger, for the
+      reason; noise in a demonstrator as in Laskey et al. 2017, DART)
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    thoughts: Literal["none", "sparse", "dense"] = "none"
+    slips: float = Field(default=0.0, ge=0.0, lt=1.0)
 
 
 class ExpertAgent:
@@ -13,14 +35,39 @@ class ExpertAgent:
 
     exemplar_ids: tuple[str, ...] = ()
 
+    def __init__(self, settings: ExpertSettings | None = None) -> None:
+        self._settings = settings or ExpertSettings()
+
     def begin(self, briefing: Briefing) -> None:
-        """Raises UsageError where the environment has no expert."""
-        if briefing.expert is None:
+        """Raises UsageError where the environment has no expert, or none that can do what the settings ask for."""
+        expert = briefing.expert
+        if expert is None:
             raise UsageError(f"the environment {briefing.env!r} has no expert; choose another agent")
-        self._expert: Policy = briefing.expert
+        settings = self._settings
+        self._expert: Policy = expert
+        self._thinker = expert if isinstance(expert, Thinker) else None
+        if self._thinker is None and (settings.thoughts != "none" or settings.slips):
+            raise UsageError(
+                f"the expert of {briefing.env!r} acts and does not think; set thoughts: none and slips: 0 "
+                "(an expert that thinks has the methods thought and did beside act)"
+            )
+        self._random = random.Random(f"{briefing.seed} {briefing.trial} {briefing.task}")
 
     async def turn(self, view: View) -> Turn:
-        return Turn("action", action=self._expert.act(view.observation or "", view.admissible))
+        action = self._expert.act(view.observation or "", view.admissible)
+        if self._thinker is None:
+            return Turn("action", action=action)
+        if self._settings.slips and self._random.random() < self._settings.slips:
+            return self._slip(self._thinker, action, view)
+        if self._settings.thoughts == "none":
+            return Turn("action", action=action)
+        thought = self._thinker.thought(dense=self._settings.thoughts == "dense")
+        return Turn("action", thoughts=(thought,) if thought else (), action=action)
 
     def conditions(self) -> Mapping[str, object]:
-        return {}
+        return self._settings.model_dump(mode="json")
+
+    def _slip(self, thinker: Thinker, action: str, view: View) -> Turn:
+        slip = self._random.choice(sorted(view.admissible or (action,)))
+        thinker.did(slip)
+        return Turn("action", action=slip, notes=(SLIP + action,))

@@ -12,6 +12,7 @@ from trialogue.agents.wording import Wording
 from trialogue.exemplars.contract import Exemplar
 
 Thoughts = Literal["none", "sparse", "dense", "decision_points"]
+Prompt = Literal["full", "task"]
 
 
 def new_transcript(
@@ -21,9 +22,12 @@ def new_transcript(
     thoughts: Thoughts,
     notation: Notation,
     memory: str = "",
+    prompt: Prompt = "full",
 ) -> Transcript:
     """The opening of an episode. A chat is told the command language and how to answer; a text prompt only when no
-    exemplar shows it. ``memory`` is as :func:`render_memory` gives it."""
+    exemplar shows it; neither where ``prompt`` is the task alone. ``memory`` is as :func:`render_memory` gives it."""
+    if prompt == "task":
+        return Transcript(Opening("", "", "", (), memory, ""), notation, wording.thought_answer)
     replies = wording.replies[notation.name]
     reply = {"none": replies.none, "sparse": replies.sparse}.get(thoughts, replies.due)
     commands = wording.commands.format(commands=", ".join(briefing.templates))

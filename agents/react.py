@@ -85,7 +85,7 @@ class ReactAgent:
         self._notation: Notation = notation_named(settings.notation_for(self._wording), briefing.templates)
         self._memory = self._remembered(briefing)
         self._transcript: Transcript = new_transcript(
-            briefing, exemplars, self._wording, settings.thoughts, self._notation, self._memory
+            briefing, exemplars, self._wording, settings.thoughts, self._notation, self._memory, settings.prompt
         )
         self._points = DecisionPoints(briefing.goal, settings.patience)
         self._experience = Experience()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from trialogue.agents.models.contract import Model
 from trialogue.agents.notation import NotationName, Wanted
-from trialogue.agents.prompt import Thoughts
+from trialogue.agents.prompt import Prompt, Thoughts
 from trialogue.agents.review import When
 from trialogue.agents.wording import Wording
 from trialogue.errors import UsageError
@@ -26,6 +26,8 @@ class ReactSettings(BaseModel):
     * ``repairs``: mend commands in reading
     * ``reask``: how often an unreadable reply is asked for again within a turn
     * ``exemplars``: how many are shown
+    * ``prompt``: what stands before the episode: "full", with instruction and exemplars, or the "task" alone (and the
+      memory, where there is one), for models that were trained to it
     * ``show_admissible``: list the admissible commands after each observation
     * ``show_reasons``: say why a command was not accepted, after the environment's own words
     * ``temperature``: of sampling; ``thought_temperature`` is for calls that ask for a thought alone,
@@ -50,6 +52,7 @@ class ReactSettings(BaseModel):
     repairs: bool = True
     reask: int = Field(default=0, ge=0, le=10)
     exemplars: int = Field(default=2, ge=0)
+    prompt: Prompt = "full"
     show_admissible: bool = False
     show_reasons: bool = False
     temperature: float = Field(default=0.0, ge=0.0)
@@ -64,6 +67,16 @@ class ReactSettings(BaseModel):
     recall: bool = False
     on_repetition: Literal["none", "hint", "thought"] = "none"
     review: When = "never"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _task_alone(cls, told: Any) -> Any:
+        """A prompt that is the task alone holds no exemplars."""
+        if not isinstance(told, dict) or told.get("prompt") != "task":
+            return told
+        if told.get("exemplars", 0) != 0:
+            raise ValueError(f"prompt: task shows no exemplars; set exemplars: 0, got {told['exemplars']!r}")
+        return {**told, "exemplars": 0}
 
     def check(self, model: Model) -> None:
         """Raises UsageError for what ``model`` cannot do."""

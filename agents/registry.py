@@ -25,7 +25,7 @@ from trialogue.agents.answering import (
     StandardSettings,
 )
 from trialogue.agents.contract import Agent, AgentInfo
-from trialogue.agents.expert_agent import ExpertAgent
+from trialogue.agents.expert_agent import ExpertAgent, ExpertSettings
 from trialogue.agents.human import KEYBOARD, HumanSettings
 from trialogue.agents.models.contract import Model
 from trialogue.agents.plan_react import PlanReactAgent, PlanReactSettings
@@ -171,7 +171,7 @@ _AGENTS: dict[str, AgentEntry] = {
         "a person at the keyboard, in the model's place", HumanSettings, _react, True, default_model=KEYBOARD
     ),
     "random": AgentEntry("admissible commands, drawn uniformly", NoSettings, lambda *_: RandomAgent()),
-    "expert": AgentEntry("the environment's own expert", NoSettings, lambda *_: ExpertAgent()),
+    "expert": AgentEntry("the environment's own expert", ExpertSettings, lambda _, settings: ExpertAgent(settings)),
 }
 
 

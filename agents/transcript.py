@@ -6,7 +6,7 @@ is a prompt that no longer fits the model's window: then exemplars or the oldest
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -19,7 +19,8 @@ EMPTY = "(nothing)"  # several endpoints refuse an empty message
 
 @dataclass(frozen=True)
 class Opening:
-    """What stands before an episode. ``told`` is the instruction with the command language and how to answer.
+    """What stands before an episode, "" for what does not. ``told`` is the instruction with the command language and
+    how to answer.
 
     A text prompt leaves that out where exemplars show it: ``brief`` stands there instead.
     """
@@ -32,10 +33,10 @@ class Opening:
     task: str
 
     def text(self) -> str:
-        return "\n\n".join([self.brief if self.exemplars else self.told, *self._shown(), self.task])
+        return "\n\n".join(filter(None, [self.brief if self.exemplars else self.told, *self._shown(), self.task]))
 
     def system(self) -> str:
-        return "\n\n".join([self.told, *self._shown()])
+        return "\n\n".join(filter(None, [self.told, *self._shown()]))
 
     def _shown(self) -> list[str]:
         return [*([self.examples, *self.exemplars] if self.exemplars else []), *([self.memory] if self.memory else [])]
@@ -46,14 +47,11 @@ EntryKind = Literal["heard", "said", "echo", "cue", "left_out"]
 
 @dataclass(frozen=True)
 class _Entry:
-    """``number`` is that of the command it belongs to; of "left_out", how many commands were."""
+    """Written once, when it is added. ``commands`` is how many it holds; of "left_out", how many were left out."""
 
     kind: EntryKind
-    text: str = ""
-    thoughts: tuple[str, ...] = ()
-    action: str | None = None
-    number: int = 0
-    wanted: Wanted = "action"
+    lines: tuple[Line, ...]
+    commands: int = 0
 
 
 class Transcript:
@@ -64,6 +62,9 @@ class Transcript:
         self.notation = notation
         self._answer = answer
         self._entries: list[_Entry] = []
+        self._messages: list[Message] = []
+        """The first ``_in_messages`` entries as chat: only what is new is made into messages for each prompt."""
+        self._in_messages = 0
         self._number = 1
         """Of the next command."""
         self._answering = 0
@@ -74,49 +75,56 @@ class Transcript:
         return self._number
 
     def heard(self, text: str) -> None:
-        self._entries.append(_Entry("heard", text, number=self._answering))
+        self._entries.append(_Entry("heard", (self.notation.heard(text, self._answering),)))
 
     def said(self, thoughts: Sequence[str], action: str | None) -> None:
         """A turn: thoughts, each on one line, and at most one command."""
-        lines = tuple(map(one_line, thoughts))
         told = None if action is None else one_line(action)
-        self._entries.append(_Entry("said", thoughts=lines, action=told, number=self._number))
+        lines = self.notation.said(tuple(map(one_line, thoughts)), told, self._number, self._answer)
+        self._entries.append(_Entry("said", tuple(lines), commands=int(action is not None)))
         if action is not None:
             self._answering = self._number
             self._number += 1
 
     def echoed(self, text: str, wanted: Wanted) -> None:
         """A reply of which nothing could be made, after a prompt that wanted ``wanted``."""
-        self._entries.append(_Entry("echo", one_line(text), number=self._number, wanted=wanted))
+        self._entries.append(_Entry("echo", (self.notation.echo(one_line(text), wanted, self._number),)))
         self._answering = self._number
 
     def ask(self, words: str) -> None:
         """Tells a chat what its next reply should be; a text prompt says so by its last line."""
-        self._entries.append(_Entry("cue", words))
+        self._entries.append(_Entry("cue", (Line(words, chat_only=True),)))
 
     def as_text(self, wanted: Wanted) -> str:
         """The prompt as text that a model completes."""
-        lines = [self.opening.text(), *_marked(self._lines()), self.notation.due(wanted, self._number)]
-        return "\n".join(lines)
+        opening = self.opening.text()
+        lines = [*_marked(self._entries), self.notation.due(wanted, self._number)]
+        return "\n".join([opening, *lines] if opening else lines)
 
     def as_messages(self) -> tuple[Message, ...]:
         """The prompt as chat: the opening by the system, then assistant and user (or tool) in turns."""
-        messages = [Message("system", self.opening.system())]
-        for line in self._lines(chat=True):
-            last = messages[-1]
-            role = _role(line, last)
-            content = "" if line.call else line.text or ("" if line.said else EMPTY)
-            if role == last.role:
-                content = "\n".join(filter(None, (messages.pop().content, content)))
-                call_id = last.call_id
-            else:
-                call_id = last.calls[0].id if role == "tool" else ""
-            messages.append(Message(role, content, (line.call,) if line.call else (), call_id))
-        return tuple(_filled(message) for message in messages)
+        for entry in self._entries[self._in_messages :]:
+            for line in entry.lines:
+                self._put(line)
+        self._in_messages = len(self._entries)
+        opening = self.opening.system()
+        return (*([Message("system", opening)] if opening else []), *map(_filled, self._messages))
+
+    def _put(self, line: Line) -> None:
+        """Adds a line to the chat; what follows in the same role joins the message before it."""
+        last = self._messages[-1] if self._messages else Message("system", "")
+        role = _role(line, last)
+        content = "" if line.call else line.text or ("" if line.said else EMPTY)
+        if role == last.role:
+            content = "\n".join(filter(None, (self._messages.pop().content, content)))
+            call_id = last.call_id
+        else:
+            call_id = last.calls[0].id if role == "tool" else ""
+        self._messages.append(Message(role, content, (line.call,) if line.call else (), call_id))
 
     def attempt(self) -> str:
         """The episode so far as text, without its opening."""
-        return "\n".join(_marked(self._lines()))
+        return "\n".join(_marked(self._entries))
 
     def drop_exemplar(self) -> str:
         """Leaves the last exemplar out: the best come first. Returns what was done, "" when none is left."""
@@ -128,12 +136,11 @@ class Transcript:
 
     def oldest(self) -> str:
         """The older half of the steps, as text: what :meth:`drop_oldest` would leave out. "" when there is none."""
-        return "\n".join(_marked(self._lines(entries=self._entries[1 : self._half()])))
+        return "\n".join(_marked(self._entries[1 : self._half()]))
 
     def oldest_commands(self) -> int:
         """How many commands would be left out after :meth:`drop_oldest`, with those that were before."""
-        older = self._entries[1 : self._half()]
-        return sum(entry.number if entry.kind == "left_out" else entry.action is not None for entry in older)
+        return sum(entry.commands for entry in self._entries[1 : self._half()])
 
     def drop_oldest(self, instead: str) -> str:
         """Puts ``instead`` in the place of the older half of the steps; what was seen first stays.
@@ -143,7 +150,8 @@ class Transcript:
         end, count = self._half(), self.oldest_commands()
         if not end:
             return ""
-        self._entries[1:end] = [_Entry("left_out", instead, number=count)]
+        self._entries[1:end] = [_Entry("left_out", (self.notation.heard(instead, 0),), commands=count)]
+        self._messages, self._in_messages = [], 0
         return f"the {count} oldest steps were left out of the prompt"
 
     def _half(self) -> int:
@@ -152,24 +160,10 @@ class Transcript:
         ends = [place + 1 for place in heard[1:-1]]
         return next((end for end in ends if end >= len(self._entries) // 2), ends[-1] if ends else 0)
 
-    def _lines(self, chat: bool = False, entries: Sequence[_Entry] | None = None) -> Iterator[Line]:
-        for entry in self._entries if entries is None else entries:
-            match entry.kind:
-                case "heard":
-                    yield self.notation.heard(entry.text, entry.number)
-                case "left_out":
-                    yield self.notation.heard(entry.text, 0)
-                case "said":
-                    said = self.notation.said(entry.thoughts, entry.action, entry.number, self._answer)
-                    yield from (line for line in said if chat or not line.chat_only)
-                case "echo":
-                    yield self.notation.echo(entry.text, entry.wanted, entry.number)
-                case "cue" if chat:
-                    yield Line(entry.text)
 
-
-def _marked(lines: Iterator[Line]) -> list[str]:
-    return [f"{line.mark}{line.text}" for line in lines]
+def _marked(entries: Sequence[_Entry]) -> list[str]:
+    """The lines of ``entries`` as they stand in a text."""
+    return [f"{line.mark}{line.text}" for entry in entries for line in entry.lines if not line.chat_only]
 
 
 def _role(line: Line, last: Message) -> Role:

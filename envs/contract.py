@@ -60,7 +60,10 @@ class Info(TypedDict):
 class Policy(Protocol):
     """A player that reads only what a player reads. Made fresh for one episode.
 
-    It may have a method ``did(action)`` too: told, before the next ``act``, what was done in place of what it said.
+    It may have two methods more. ``did(action)``: told, before the next ``act``, what was done in its
+    place.
+    ``thought(*, dense)``: asked after an ``act`` whose action is played, what there is to think before it; "" where
+    nothing is decided, unless ``dense``.
     """
 
     def act(self, observation: str, admissible: Sequence[str] | None) -> str:

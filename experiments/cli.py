@@ -316,6 +316,7 @@ def export(
     times: Annotated[bool, typer.Option(help="jsonl: without, equal experiments give equal bytes")] = True,
     all_: Annotated[bool, typer.Option("--all", help="sft: also episodes that were not won")] = False,
     thoughts: Annotated[str, typer.Option(help="sft: keep or drop them")] = "keep",
+    prompt: Annotated[str, typer.Option(help="sft: as it was sent, or the task alone")] = "sent",
     uri: Annotated[str, typer.Option(help="mlflow: the tracking server or store; default: as MLflow is set up")] = "",
 ) -> None:
     """Write a store in another form: JSON Lines, training data, Parquet, an Inspect log, MLflow runs."""
@@ -323,9 +324,37 @@ def export(
     from trialogue.experiments.results import parse_spec
 
     path, name = parse_spec(run)
-    options = exports.Options(times=times, all=all_, thoughts=exports.keep_or_drop(thoughts), uri=uri)
+    options = exports.Options(
+        times=times,
+        all=all_,
+        thoughts=exports.keep_or_drop(thoughts),
+        prompt=exports.sent_or_task(prompt),
+        uri=uri,
+    )
     for line in exports.export(to, path, name, out, options):
         sys.stdout.write(line + "\n")
+
+
+@app.command()
+def train(
+    config: Annotated[Path, typer.Argument(help="The training: a YAML file")],
+    overrides: Overrides = None,
+    out: Annotated[Path | None, typer.Option(help="The folder of what comes of it; default: ./NAME")] = None,
+    compare: Annotated[int, typer.Option(min=0, help="So many replies with those of llama.cpp, at the end")] = 0,
+) -> None:
+    """Fine-tune a local model on exported episodes (LoRA), or go on with it; an adapter for llama.cpp comes of it."""
+    from trialogue.experiments.training.config import load_training_config
+    from trialogue.experiments.training.train import train as train_
+
+    settings = load_training_config(config, overrides or ())
+    folder = out or Path(settings.name)
+    command = " ".join(["trialogue", *sys.argv[1:]])
+    try:
+        adapter = train_(settings, folder, _console(), command=command, compare=compare)
+    except KeyboardInterrupt:
+        print(f"interrupted; the same command goes on from the checkpoint in {folder}", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    print(f"written: {adapter}, and what is told of it: {folder / 'card.md'}")
 
 
 @app.command()

@@ -10,6 +10,9 @@ from trialogue.agents.models.contract import Message, Reply, Request, ToolCall
 THINK = "The last room is to the right."
 VOTES = iter(["Bergen", "Oslo", "Bergen", "Bergen", "Rome"])
 
+TOLD: dict[str, list[str]] = {}
+"""Of an opening prompt: the texts that follow it."""
+
 
 def player(request: Request) -> Reply:
     """Thinks where a thought is due and, where it may think when it likes, once."""
@@ -54,3 +57,12 @@ def calls(request: Request) -> Reply:
 
 def votes(request: Request) -> Reply:
     return Reply(f" It says so.\nAnswer: {next(VOTES)}")
+
+
+def recites(request: Request) -> Reply:
+    """Says what ``TOLD`` says at this place."""
+    assert isinstance(request.prompt, str)
+    opening = next(opening for opening in TOLD if request.prompt.startswith(opening))
+    whole = opening + "".join(TOLD[opening])
+    assert whole.startswith(request.prompt)
+    return Reply(whole[len(request.prompt) :].partition("\n")[0])

@@ -55,6 +55,50 @@ def test_expert_refuses_where_there_is_none() -> None:
         make_agent("expert").begin(briefing())
 
 
+class Thinker(Walker):
+    """Thinks before each step where it may, and knows what was done."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def thought(self, *, dense: bool) -> str:
+        return "I go on." if dense else ""
+
+    def did(self, action: str) -> None:
+        self.told.append(action)
+
+
+async def test_expert_thinks_as_it_is_asked_to() -> None:
+    for thoughts, said in (("none", ()), ("sparse", ()), ("dense", ("I go on.",))):
+        agent = make_agent("expert", settings={"thoughts": thoughts})
+        house, turns = await play(agent, turns=5, told=replace(briefing(), expert=Thinker()))
+        assert house.won
+        assert [turn.thoughts for turn in turns] == [said, said]
+
+
+async def test_expert_slips_by_its_seed_and_the_policy_is_told() -> None:
+    async def actions(seed: int) -> tuple[list[str], list[str]]:
+        expert = Thinker()
+        agent = make_agent("expert", settings={"slips": 0.5})
+        agent.begin(replace(briefing(seed=seed), expert=expert))
+        turns = [await agent.turn(View("A room.", ADMISSIBLE)) for _ in range(200)]
+        assert [turn.action for turn in turns if turn.notes] == expert.told
+        assert all(turn.action == "go to desk 1" for turn in turns if not turn.notes)
+        assert {note for turn in turns for note in turn.notes} == {"a slip, in place of: go to desk 1"}
+        return [str(turn.action) for turn in turns], expert.told
+
+    first = await actions(1)
+    assert first == await actions(1)
+    assert first != await actions(2)
+    assert 65 < len(first[1]) < 135  # five standard deviations of Binomial(200, 1/2)
+
+
+@pytest.mark.parametrize("settings", [{"thoughts": "sparse"}, {"slips": 0.1}])
+def test_expert_that_does_not_think_is_not_asked_to(settings: dict[str, object]) -> None:
+    with pytest.raises(UsageError, match="acts and does not think"):
+        make_agent("expert", settings=settings).begin(replace(briefing(), expert=Walker()))
+
+
 def test_agents_by_name() -> None:
     assert [(info.name, needs_model(info.name)) for info in describe() if not info.package] == [
         *((name, True) for name in ("standard", "cot", "cot_sc", "act", "react", "react_cot_sc", "cot_sc_react")),

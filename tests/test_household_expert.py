@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trialogue.envs import Task, TextEnv, make
-from trialogue.envs.household.expert import Expert, Goal
+from trialogue.envs.household.expert import Expert
+from trialogue.envs.household.goal import Goal
 from trialogue.envs.household.tasktypes import TASK_TYPES
 from trialogue.errors import UsageError
 
@@ -24,7 +25,7 @@ def test_every_wording_of_every_type_is_read(name: str) -> None:
     for wording in kind.goals:
         goal = Goal.read(wording.replace("OBJ", "mug").replace("REC", "desklamp"))
         target, lamp = ("", "desklamp") if name == "examine" else ("desklamp", "")
-        assert goal == Goal("mug", target, lamp, kind.treatment)
+        assert goal == Goal("mug", target, lamp, kind.treatment, kind.objects)
 
 
 @given(st.text())

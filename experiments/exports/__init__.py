@@ -22,6 +22,7 @@ class Options:
     times: bool = True
     all: bool = False
     thoughts: Literal["keep", "drop"] = "keep"
+    prompt: Literal["sent", "task"] = "sent"
     uri: str = ""
 
 
@@ -53,6 +54,15 @@ def keep_or_drop(thoughts: str) -> Literal["keep", "drop"]:
     raise UnknownName("choice for --thoughts", thoughts, ("keep", "drop"))
 
 
+def sent_or_task(prompt: str) -> Literal["sent", "task"]:
+    """``prompt`` if it is one of the two. Raises UnknownName."""
+    if prompt == "sent":
+        return "sent"
+    if prompt == "task":
+        return "task"
+    raise UnknownName("choice for --prompt", prompt, ("sent", "task"))
+
+
 def export(to: str, path: Path, name: str | None, out: Path | None, options: Options) -> Iterator[str]:
     """Writes the store at ``path`` in the form ``to``. Yields the lines to be printed: the data, or what was written.
 
@@ -74,7 +84,8 @@ def _jsonl(job: Job) -> Iterator[str]:
 def _sft(job: Job) -> Iterator[str]:
     from trialogue.experiments.exports.sft import export_sft
 
-    lines = export_sft(job.store, job.runs(), unsolved=job.options.all, thoughts=job.options.thoughts)
+    options = job.options
+    lines = export_sft(job.store, job.runs(), unsolved=options.all, thoughts=options.thoughts, prompt=options.prompt)
     return _written(lines, job.out)
 
 

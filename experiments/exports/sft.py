@@ -21,16 +21,12 @@ from trialogue.agents.models.contract import Message, Tool
 from trialogue.agents.transcript import one_line
 from trialogue.agents.wording import wording_for
 from trialogue.experiments.exports.conversations import Call, Conversation, calls_of, conversations
+from trialogue.experiments.exports.task_prompt import Segment, task_prompt
 from trialogue.experiments.records import dumps
 from trialogue.experiments.store import Store
 
 Thoughts = Literal["keep", "drop"]
-
-
-@dataclass(frozen=True)
-class Segment:
-    text: str
-    loss: bool
+Prompt = Literal["sent", "task"]
 
 
 @dataclass(frozen=True)
@@ -48,37 +44,57 @@ class Said:
 
 
 def export_sft(
-    store: Store, runs: Collection[int], *, unsolved: bool = False, thoughts: Thoughts = "keep"
+    store: Store,
+    runs: Collection[int],
+    *,
+    unsolved: bool = False,
+    thoughts: Thoughts = "keep",
+    prompt: Prompt = "sent",
 ) -> Iterator[str]:
     """One line for each conversation of the won episodes (``unsolved``: of all) of ``runs``, run by run.
 
-    Raises DataError where a prompt cannot be read back as it was sent.
+    With ``prompt`` "task" an episode is one line, and the task alone stands before it, whatever stood there when it was
+    played, and whoever played it. Raises DataError where a prompt cannot be read back as it was sent.
     """
     conditions = {row["id"]: json.loads(row["conditions"]) for row in store.runs(forks=True)}
     for run in runs:
         for row in store.episodes(run):
             if row["won"] or (unsolved and row["ending"] is not None):
-                yield from _lines(store, row, conditions[run], thoughts)
+                of_episode = _as_sent if prompt == "sent" else _as_task
+                told = list(of_episode(store, row, conditions[run], thoughts))
+                yield from (_line(row, conditions[run], data, f"{n} of {len(told)}") for n, data in enumerate(told, 1))
 
 
-def _lines(store: Store, row: Any, conditions: Mapping[str, Any], thoughts: Thoughts) -> Iterator[str]:
+def _line(row: Any, conditions: Mapping[str, Any], told: Mapping[str, object], part: str) -> str:
+    about = {
+        **{key: row[key] for key in ("task", "type", "seed", "trial", "agent")},
+        "episode": row["id"],
+        "run": row["run_name"],
+        "won": bool(row["won"]),
+        "part": part,
+        "model": (conditions.get("model") or {}).get("name"),
+        "conditions": _digest(conditions),
+        "digest": _digest(told),
+    }
+    return dumps({**told, **about})
+
+
+def _as_task(
+    store: Store, row: Any, conditions: Mapping[str, Any], thoughts: Thoughts
+) -> Iterator[Mapping[str, object]]:
+    opening, rest = task_prompt(store, row, conditions.get("env", {}).get("name", ""), thoughts)
+    yield _told_as_completion(Segment(opening, False), *rest)
+
+
+def _as_sent(
+    store: Store, row: Any, conditions: Mapping[str, Any], thoughts: Thoughts
+) -> Iterator[Mapping[str, object]]:
     calls = calls_of(store, row["id"])
     said = _what_became(store, row["id"], calls)
     kept = [talk for talk in conversations(calls) if not _voted_down(talk, calls, said)]
-    dues = _cues(conditions.get("env", {}).get("name", ""))
-    for part, talk in enumerate(kept, start=1):
-        told = _chat(talk, said, thoughts, dues) if talk.is_chat else _completion(talk, said, thoughts)
-        about = {
-            **{key: row[key] for key in ("task", "type", "seed", "trial", "agent")},
-            "episode": row["id"],
-            "run": row["run_name"],
-            "won": bool(row["won"]),
-            "part": f"{part} of {len(kept)}",
-            "model": (conditions.get("model") or {}).get("name"),
-            "conditions": _digest(conditions),
-            "digest": _digest(told),
-        }
-        yield dumps({**told, **about})
+    cues = _cues(conditions.get("env", {}).get("name", ""))
+    for talk in kept:
+        yield _chat(talk, said, thoughts, cues) if talk.is_chat else _completion(talk, said, thoughts)
 
 
 def _digest(value: object) -> str:
@@ -200,8 +216,11 @@ def _completion(talk: Conversation, said: Mapping[int, Said], thoughts: Thoughts
         if thoughts == "drop" and became.thoughts:
             written, read = _dropped(segments, written, read, became)
         segments += [Segment(written, became.readable), Segment(read, False)]
-    prompt, *rest = segments
-    rest = _joined(rest)
+    return _told_as_completion(*segments)
+
+
+def _told_as_completion(prompt: Segment, *after: Segment) -> dict[str, object]:
+    rest = _joined(after)
     completion = "".join(segment.text for segment in rest)
     told = [{"text": segment.text, "loss": segment.loss} for segment in rest]
     return {"prompt": prompt.text, "completion": completion, "segments": told}
