@@ -25,11 +25,16 @@ class Policy(Protocol):
 
 @runtime_checkable
 class Thinker(Policy, Protocol):
-    """An expert that says what it thinks, and is told what was done in place of what it said."""
+    """An expert that says what it thinks."""
 
     def thought(self, *, dense: bool) -> str:
         """What there is to think before the action that ``act`` just gave; "" where nothing is, unless ``dense``."""
         ...
+
+
+@runtime_checkable
+class Correctable(Policy, Protocol):
+    """An expert that can go on from what was done in place of what it said."""
 
     def did(self, action: str) -> None: ...
 

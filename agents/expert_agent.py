@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from trialogue.agents.contract import Briefing, Policy, Thinker, Turn, View
+from trialogue.agents.contract import Briefing, Correctable, Policy, Thinker, Turn, View
 from trialogue.errors import UsageError
 
 SLIP = "a slip, in place of: "
@@ -44,30 +44,33 @@ class ExpertAgent:
         if expert is None:
             raise UsageError(f"the environment {briefing.env!r} has no expert; choose another agent")
         settings = self._settings
+        if settings.thoughts != "none" and not isinstance(expert, Thinker):
+            raise UsageError(f"the expert of {briefing.env!r} acts and does not think; set thoughts: none")
+        if settings.slips and not isinstance(expert, Correctable):
+            raise UsageError(f"the expert of {briefing.env!r} cannot go on after a slip; set slips: 0")
         self._expert: Policy = expert
-        self._thinker = expert if isinstance(expert, Thinker) else None
-        if self._thinker is None and (settings.thoughts != "none" or settings.slips):
-            raise UsageError(
-                f"the expert of {briefing.env!r} acts and does not think; set thoughts: none and slips: 0 "
-                "(an expert that thinks has the methods thought and did beside act)"
-            )
         self._random = random.Random(f"{briefing.seed} {briefing.trial} {briefing.task}")
 
     async def turn(self, view: View) -> Turn:
+        """Raises UsageError where slips are to be drawn and the environment does not list its commands."""
         action = self._expert.act(view.observation or "", view.admissible)
-        if self._thinker is None:
-            return Turn("action", action=action)
         if self._settings.slips and self._random.random() < self._settings.slips:
-            return self._slip(self._thinker, action, view)
-        if self._settings.thoughts == "none":
-            return Turn("action", action=action)
-        thought = self._thinker.thought(dense=self._settings.thoughts == "dense")
-        return Turn("action", thoughts=(thought,) if thought else (), action=action)
+            return self._slip(action, view)
+        return Turn("action", thoughts=self._thoughts(), action=action)
 
     def conditions(self) -> Mapping[str, object]:
         return self._settings.model_dump(mode="json")
 
-    def _slip(self, thinker: Thinker, action: str, view: View) -> Turn:
-        slip = self._random.choice(sorted(view.admissible or (action,)))
-        thinker.did(slip)
+    def _thoughts(self) -> tuple[str, ...]:
+        if self._settings.thoughts == "none" or not isinstance(self._expert, Thinker):
+            return ()
+        thought = self._expert.thought(dense=self._settings.thoughts == "dense")
+        return (thought,) if thought else ()
+
+    def _slip(self, action: str, view: View) -> Turn:
+        if not view.admissible:
+            raise UsageError("slips are drawn from admissible commands, and none are listed; set slips: 0")
+        slip = self._random.choice(sorted(view.admissible))
+        if isinstance(self._expert, Correctable):
+            self._expert.did(slip)
         return Turn("action", action=slip, notes=(SLIP + action,))

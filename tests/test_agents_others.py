@@ -93,9 +93,11 @@ async def test_expert_slips_by_its_seed_and_the_policy_is_told() -> None:
     assert 65 < len(first[1]) < 135  # five standard deviations of Binomial(200, 1/2)
 
 
-@pytest.mark.parametrize("settings", [{"thoughts": "sparse"}, {"slips": 0.1}])
-def test_expert_that_does_not_think_is_not_asked_to(settings: dict[str, object]) -> None:
-    with pytest.raises(UsageError, match="acts and does not think"):
+@pytest.mark.parametrize(
+    ("settings", "said"), [({"thoughts": "sparse"}, "does not think"), ({"slips": 0.1}, "cannot go on after a slip")]
+)
+def test_expert_is_not_asked_for_what_it_cannot_do(settings: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
         make_agent("expert", settings=settings).begin(replace(briefing(), expert=Walker()))
 
 

@@ -1,5 +1,6 @@
 """An expert for generated questions that does what a player must: read the goal, search, look up, conclude, finish.
 
+It thinks as ReAct's HotpotQA prompts do (Yao et al. 2023, appendix C): what to look up, what was found, what follows.
 It knows the language of the encyclopedia (:mod:`trialogue.envs.wiki.relations`) and none of its facts.
 """
 
@@ -69,22 +70,74 @@ class Expert:
     """Plays one episode towards ``goal``, the text of ``info["goal"]``."""
 
     def __init__(self, goal: str) -> None:
+        self._thoughts: list[str] = []
+        self._doing = ""
         self._moves = self._play(Plan.read(goal))
         self._begun = False
 
     def act(self, observation: str, admissible: Sequence[str] | None) -> str:
         """The next action; the answer again once it has been given."""
+        self._thoughts.clear()
         if self._begun:
             return self._moves.send(observation)
         self._begun = True
         return next(self._moves)
 
+    def thought(self, *, dense: bool) -> str:
+        """See :class:`trialogue.envs.contract.Policy`."""
+        return " ".join(self._thoughts) or (self._doing if dense else "")
+
     def _play(self, plan: Plan) -> Generator[str, str, None]:
         found = []
         for search in plan.searches:
-            found.append((yield from _follow(search)))
+            way = ", then ".join(f"the {relation.name}" for relation in search.path)
+            self._thoughts.append(f"I look up {search.start}: {way}.")
+            found.append((yield from self._follow(search)))
+        answer = plan.conclude(found)
+        self._thoughts.append(f"{_told(plan, found)} The answer is {answer}.".strip())
+        self._doing = "I have answered."
         while True:
-            yield f"finish[{plan.conclude(found)}]"
+            yield f"finish[{answer}]"
+
+    def _follow(self, search: Search) -> Moves:
+        name = search.start
+        for relation in search.path:
+            value = yield from self._ask(relation, name)
+            if value == UNKNOWN:
+                self._thoughts.append(f"The {relation.name} of {name} is not told.")
+                return UNKNOWN
+            self._thoughts.append(f"The {relation.name} of {name} is {value}.")
+            name = value
+        return name
+
+    def _ask(self, relation: Relation, name: str) -> Moves:
+        """The value that the page of ``name`` states: in its opening, or in a sentence that the keyword brings up."""
+        self._doing = f"I search {name}."
+        seen = yield f"search[{name}]"
+        qualified = f"{name} ({relation.kind})"
+        if seen.startswith("Could not find") and qualified in seen:
+            self._thoughts.append(f"The {relation.kind} is meant.")
+            seen = yield f"search[{qualified}]"
+        while True:
+            for sentence in split_sentences(re.sub(r"^\(Result \d+ / \d+\) ", "", seen)):
+                if value := relation.read(sentence):
+                    return value
+            self._doing = f"The {relation.name} is not told here. I look for {relation.keyword!r}."
+            seen = yield f"lookup[{relation.keyword}]"
+            if seen == NO_MORE:
+                return UNKNOWN
+
+
+def _told(plan: Plan, found: Sequence[str]) -> str:
+    """What the answer follows from."""
+    if plan.value is not None:
+        return f"The claim says {plan.value}."
+    if plan.contrast is None:
+        return ""
+    named = "; ".join(
+        f"{search.start}: {value or 'unknown'}" for search, value in zip(plan.searches, found, strict=True)
+    )
+    return f"{named}. Wanted: the {plan.contrast.pick}."
 
 
 def _search(words: str, last: Relation) -> Search:
@@ -96,27 +149,3 @@ def _search(words: str, last: Relation) -> Search:
             return Search(read_mention(path[0].kind, words), tuple(path))
         relation, words = steps[0]
         path.insert(0, relation)
-
-
-def _follow(search: Search) -> Moves:
-    name = search.start
-    for relation in search.path:
-        name = yield from _ask(relation, name)
-        if name == UNKNOWN:
-            break
-    return name
-
-
-def _ask(relation: Relation, name: str) -> Moves:
-    """The value that the page of ``name`` states: in its opening sentences, or in one that the keyword brings up."""
-    seen = yield f"search[{name}]"
-    qualified = f"{name} ({relation.kind})"
-    if seen.startswith("Could not find") and qualified in seen:
-        seen = yield f"search[{qualified}]"
-    while True:
-        for sentence in split_sentences(re.sub(r"^\(Result \d+ / \d+\) ", "", seen)):
-            if value := relation.read(sentence):
-                return value
-        seen = yield f"lookup[{relation.keyword}]"
-        if seen == NO_MORE:
-            return UNKNOWN
