@@ -33,6 +33,19 @@ class Thinker(Policy, Protocol):
 
 
 @runtime_checkable
+class Reflective(Policy, Protocol):
+    """An expert that says what it learnt from a lost episode, and can begin another with that."""
+
+    def reflection(self) -> str:
+        """What the episode so far showed that helps in the next at the same task, on one line; "" for nothing."""
+        ...
+
+    def recall(self, reflection: str) -> None:
+        """Takes in, before the first ``act``, what :meth:`reflection` said at the end of an earlier episode."""
+        ...
+
+
+@runtime_checkable
 class Correctable(Policy, Protocol):
     """An expert that can go on from what was done in place of what it said."""
 

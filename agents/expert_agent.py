@@ -8,7 +8,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from trialogue.agents.contract import Briefing, Correctable, Policy, Thinker, Turn, View
+from trialogue.agents.contract import Briefing, Correctable, Lesson, Policy, Reflective, Thinker, Turn, View
+from trialogue.agents.prompt import render_memory
+from trialogue.agents.react import digest
+from trialogue.agents.wording import wording_for
 from trialogue.errors import UsageError
 
 SLIP = "a slip, in place of: "
@@ -22,12 +25,14 @@ class ExpertSettings(BaseModel):
     * ``slips``: the share of commands in whose place another admissible one is played, drawn by seed, task and trial.
       Whoever learns from such episodes also sees how one gets back on the way (Ross et al. 2011, DAgger, for the
       reason; noise in a demonstrator as in Laskey et al. 2017, DART)
+    * ``reflections``: keep what a lost trial showed, and begin the next with it
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     thoughts: Literal["none", "sparse", "dense"] = "none"
     slips: float = Field(default=0.0, ge=0.0, lt=1.0)
+    reflections: bool = False
 
 
 class ExpertAgent:
@@ -48,7 +53,16 @@ class ExpertAgent:
             raise UsageError(f"the expert of {briefing.env!r} acts and does not think; set thoughts: none")
         if settings.slips and not isinstance(expert, Correctable):
             raise UsageError(f"the expert of {briefing.env!r} cannot go on after a slip; set slips: 0")
+        if settings.reflections and not isinstance(expert, Reflective):
+            raise UsageError(f"the expert of {briefing.env!r} does not reflect; set reflections: false")
         self._expert: Policy = expert
+        self._trial = briefing.trial
+        self._memory = ""
+        if settings.reflections and isinstance(expert, Reflective):
+            for lesson in briefing.memory:
+                expert.recall(lesson.reflection)
+            memory = render_memory(briefing.memory, wording_for(briefing.env))
+            self._memory = digest(memory) if memory else ""
         self._random = random.Random(f"{briefing.seed} {briefing.trial} {briefing.task}")
 
     async def turn(self, view: View) -> Turn:
@@ -56,7 +70,14 @@ class ExpertAgent:
         action = self._expert.act(view.observation or "", view.admissible)
         if self._settings.slips and self._random.random() < self._settings.slips:
             return self._slip(action, view)
-        return Turn("action", thoughts=self._thoughts(), action=action)
+        return Turn("action", thoughts=self._thoughts(), action=action, memory=self._memory)
+
+    async def learn(self, ending: str) -> Lesson:
+        """See :class:`trialogue.agents.contract.Learner`. Without ``reflections`` it learns nothing."""
+        expert = self._expert
+        if self._settings.reflections and isinstance(expert, Reflective):
+            return Lesson(self._trial, expert.reflection())
+        return Lesson(self._trial)
 
     def conditions(self) -> Mapping[str, object]:
         return self._settings.model_dump(mode="json")
@@ -73,4 +94,4 @@ class ExpertAgent:
         slip = self._random.choice(sorted(view.admissible))
         if isinstance(self._expert, Correctable):
             self._expert.did(slip)
-        return Turn("action", action=slip, notes=(SLIP + action,))
+        return Turn("action", action=slip, notes=(SLIP + action,), memory=self._memory)

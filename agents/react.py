@@ -368,11 +368,14 @@ def plain_request(
     model: Model, told: str, asked: str, tokens: int, *, seed: int, temperature: float = 0.0, cue: str = ""
 ) -> Request:
     """A request beside the episode: ``told``, then what is ``asked``; a text prompt ends in ``cue``."""
-    text = f"{told}\n\n{asked}"
-    if model.style == "chat":
-        return Request((Message("user", text),), max_tokens=tokens, temperature=temperature, seed=seed)
-    text = f"{text}\n{cue}".rstrip()
-    return Request(text, max_tokens=tokens, temperature=temperature, seed=seed)
+    chat = model.style == "chat"
+    prompt = (Message("user", plain_prompt(told, asked)),) if chat else plain_prompt(told, asked, cue)
+    return Request(prompt, max_tokens=tokens, temperature=temperature, seed=seed)
+
+
+def plain_prompt(told: str, asked: str, cue: str = "") -> str:
+    """The text of a :func:`plain_request`."""
+    return f"{told}\n\n{asked}\n{cue}".rstrip()
 
 
 def plain_text(model: Model, reply: Reply) -> str:

@@ -8,13 +8,23 @@ from pydantic import Field
 
 from trialogue.agents.contract import Briefing, Lesson
 from trialogue.agents.models.contract import Model, Request
-from trialogue.agents.prompt import render_memory
+from trialogue.agents.prompt import Prompt, render_memory
 from trialogue.agents.react import ExemplarsFor, ReactAgent, plain_request, plain_text
 from trialogue.agents.react_settings import ReactSettings
+from trialogue.agents.wording import Wording
 from trialogue.errors import ContextOverflow
 
 LATER = 0.7
 """The temperature of later trials, with and without memory: at 0 a trial without memory would only be played again."""
+
+
+def told_before_reflection(attempt: str, memory: str, wording: Wording, prompt: Prompt) -> str:
+    """What a model is shown before it is asked to reflect: its attempt, and what it remembered in it."""
+    return "\n\n".join(filter(None, [wording.instruction if prompt == "full" else "", memory, attempt]))
+
+
+def asked_to_reflect(ending: str, wording: Wording) -> str:
+    return wording.reflect.format(ending=ending.replace("_", " "))
 
 
 class RetrySettings(ReactSettings):
@@ -66,7 +76,7 @@ class ReflexionAgent(ReactAgent):
 
     async def _reflection(self, ending: str, attempt: str) -> str:
         """What the model says about the attempt, on one line; "" when it twice said nothing."""
-        asked = self._wording.reflect.format(ending=ending.replace("_", " "))
+        asked = asked_to_reflect(ending, self._wording)
         temperature = self._strategy.temperature_of("thought", self._briefing.trial)
         # Asked the same way at temperature 0 it would say the same again.
         return await self._said_of(attempt, asked, temperature) or await self._said_of(
@@ -76,7 +86,7 @@ class ReflexionAgent(ReactAgent):
     async def _said_of(self, attempt: str, asked: str, temperature: float) -> str:
         lines = attempt.splitlines()
         while True:
-            told = "\n\n".join(filter(None, [self._wording.instruction, self._memory, "\n".join(lines)]))
+            told = told_before_reflection("\n".join(lines), self._memory, self._wording, self._settings.prompt)
             try:
                 reply = await self._model.generate(self._reflecting(told, asked, temperature))
             except ContextOverflow:

@@ -60,10 +60,11 @@ class Info(TypedDict):
 class Policy(Protocol):
     """A player that reads only what a player reads. Made fresh for one episode.
 
-    It may have two methods more. ``did(action)``: told, before the next ``act``, what was done in its
+    It may have methods more. ``did(action)``: told, before the next ``act``, what was done in its
     place.
     ``thought(*, dense)``: asked after an ``act`` whose action is played, what there is to think before it; "" where
-    nothing is decided, unless ``dense``.
+    nothing is decided, unless ``dense``. ``reflection()``: what a lost episode showed that helps in the next at the
+    same task; and ``recall(reflection)``, before the first ``act`` of the next.
     """
 
     def act(self, observation: str, admissible: Sequence[str] | None) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from trialogue.envs.household.engine import NOTHING
 from trialogue.envs.household.goal import APPLIANCES, Aim, Goal, Wish
 from trialogue.envs.household.knowledge import Knowledge, kind
+from trialogue.envs.household.lesson import Lesson
 from trialogue.envs.household.rooms import likelihoods
 from trialogue.envs.household.thinking import Thinking
 from trialogue.errors import UsageError
@@ -27,6 +28,7 @@ class Expert:
         self.wish: Wish | None = None
         self._last = ""
         self._admissible: frozenset[str] = frozenset()
+        self._found: dict[str, str] = {}
         self._thinking = Thinking(self.goal)
 
     def act(self, observation: str, admissible: Sequence[str] | None) -> str:
@@ -36,6 +38,9 @@ class Expert:
         self.knows.observe(self._last, observation)
         if observation != NOTHING and self._last.startswith(f"{self.goal.treatment} "):
             self.treated.add(self.knows.held or "")
+        for thing, place in sorted(self.knows.place.items()):
+            if place is not None and kind(thing) in (self.goal.object, self.goal.lamp):
+                self._found.setdefault(thing, place)
         self._admissible = frozenset(admissible)
         self.wish = next(self._wishes(), None)
         self._last = self.wish.command if self.wish else "look"
@@ -44,6 +49,17 @@ class Expert:
     def thought(self, *, dense: bool) -> str:
         """See :class:`trialogue.envs.contract.Policy`."""
         return self._thinking.before(self.wish, self.knows, self.unseen, dense=dense)
+
+    def reflection(self) -> str:
+        """What was looked into in vain, and where wanted things lay at first. See :class:`~.contract.Policy`."""
+        vain = [place for place in self.knows.receptacles if place in self.knows.inspected - set(self._found.values())]
+        return Lesson(tuple(vain), tuple(self._found.items())).told()
+
+    def recall(self, reflection: str) -> None:
+        """See :class:`trialogue.envs.contract.Policy`."""
+        lesson = Lesson.read(reflection)
+        self.knows.inspected |= {*lesson.vain, *(place for _, place in lesson.found)}
+        self.knows.place.update(lesson.found)
 
     def did(self, action: str) -> None:
         """See :class:`trialogue.envs.contract.Policy`."""

@@ -17,15 +17,15 @@ from functools import cache
 from itertools import zip_longest
 from typing import Any, Literal
 
+from trialogue.agents.contract import Lesson
 from trialogue.agents.models.contract import Message, Tool
 from trialogue.agents.transcript import one_line
 from trialogue.agents.wording import wording_for
 from trialogue.experiments.exports.conversations import Call, Conversation, calls_of, conversations
-from trialogue.experiments.exports.task_prompt import Segment, task_prompt
+from trialogue.experiments.exports.task_prompt import Segment, TaskPrompt, Thoughts
 from trialogue.experiments.records import dumps
 from trialogue.experiments.store import Store
 
-Thoughts = Literal["keep", "drop"]
 Prompt = Literal["sent", "task"]
 
 
@@ -53,16 +53,23 @@ def export_sft(
 ) -> Iterator[str]:
     """One line for each conversation of the won episodes (``unsolved``: of all) of ``runs``, run by run.
 
-    With ``prompt`` "task" an episode is one line, and the task alone stands before it, whatever stood there when it was
-    played, and whoever played it. Raises DataError where a prompt cannot be read back as it was sent.
+    With ``prompt`` "task" an episode is one line, and the task alone (and its memory) stands before it, whatever stood
+    there when it was played, and whoever played it; reflections on lost trials are lines of their own, where a later
+    trial was won. Raises DataError where a prompt cannot be read back as it was sent.
     """
     conditions = {row["id"]: json.loads(row["conditions"]) for row in store.runs(forks=True)}
     for run in runs:
-        for row in store.episodes(run):
-            if row["won"] or (unsolved and row["ending"] is not None):
-                of_episode = _as_sent if prompt == "sent" else _as_task
-                told = list(of_episode(store, row, conditions[run], thoughts))
-                yield from (_line(row, conditions[run], data, f"{n} of {len(told)}") for n, data in enumerate(told, 1))
+        rows = store.episodes(run)
+        won = {(row["task_index"], row["seed"]) for row in rows if row["won"]}
+        for row in rows:
+            # A trial after one that was won is won without a turn.
+            played = bool(row["turns"] and (row["won"] or (unsolved and row["ending"] is not None)))
+            told: list[Mapping[str, object]] = []
+            if prompt == "sent":
+                told += _as_sent(store, row, conditions[run], thoughts) if played else ()
+            elif played or (row["task_index"], row["seed"]) in won:
+                told += _as_task(store, row, conditions[run], thoughts, played=played)
+            yield from (_line(row, conditions[run], data, f"{n} of {len(told)}") for n, data in enumerate(told, 1))
 
 
 def _line(row: Any, conditions: Mapping[str, Any], told: Mapping[str, object], part: str) -> str:
@@ -80,10 +87,18 @@ def _line(row: Any, conditions: Mapping[str, Any], told: Mapping[str, object], p
 
 
 def _as_task(
-    store: Store, row: Any, conditions: Mapping[str, Any], thoughts: Thoughts
+    store: Store, row: Any, conditions: Mapping[str, Any], thoughts: Thoughts, *, played: bool
 ) -> Iterator[Mapping[str, object]]:
-    opening, rest = task_prompt(store, row, conditions.get("env", {}).get("name", ""), thoughts)
-    yield _told_as_completion(Segment(opening, False), *rest)
+    """The episode if it was ``played`` well, and what was learnt from it, as thoughts are, if it was lost at first."""
+    lesson = Lesson(**json.loads(row["lesson"])) if row["lesson"] and thoughts == "keep" else None
+    if not played and (lesson is None or not lesson.reflection):
+        return
+    told = TaskPrompt(store, row, conditions.get("env", {}).get("name", ""), thoughts)
+    if played:
+        yield _told_as_completion(Segment(told.opening, False), *told.segments)
+    if lesson is not None and lesson.reflection:
+        opening, said = told.reflection(row["ending"], lesson.reflection)
+        yield _told_as_completion(Segment(opening, False), *said)
 
 
 def _as_sent(
