@@ -13,12 +13,13 @@ from trialogue.agents.models.llama_server import LlamaServer, require_xllamacpp,
 from trialogue.agents.models.openai_model import OpenAIModel
 from trialogue.agents.models.per_loop import PerLoop
 from trialogue.agents.models.settings import EndpointSettings, LocalSettings
-from trialogue.agents.models.weights import check_gguf, find_weights, sha256_of
+from trialogue.agents.models.weights import find_adapter, find_weights, sha256_of
 from trialogue.errors import ModelError
 
 
 class LocalModel:
-    """``name`` is "smollm2-135m" or the path of a GGUF file, with "+ADAPTER" (the path of a LoRA GGUF file) if wanted.
+    """``name`` is "smollm2-135m" or the path of a GGUF file, with "+ADAPTER" if wanted: a bundled one by name, or
+    the path of a LoRA GGUF file.
 
     The files are looked for when the model is made, and the server starts with the first request (about a second for
     135M). At most ``parallel`` requests are at the server at once, so that a request's time limit begins when its turn
@@ -31,7 +32,7 @@ class LocalModel:
         self._name = f"local:{name}"
         weights, adapter = _split(name)
         self._weights = find_weights(weights)
-        self._adapter = None if adapter is None else check_gguf(Path(adapter).expanduser())
+        self._adapter = None if adapter is None else find_adapter(adapter)
         self._server: LlamaServer | None = None
         self._client: OpenAIModel | None = None
         self._starting = PerLoop(asyncio.Lock)
@@ -99,8 +100,9 @@ class LocalModel:
 
 
 def _split(name: str) -> tuple[str, str | None]:
-    """``BASE+ADAPTER``; a file whose own name has a plus sign is taken as it is."""
+    """``BASE+ADAPTER``; a plus sign in the name of a file that exists parts nothing."""
     if "+" not in name or Path(name).expanduser().is_file():
         return name, None
-    base, _, adapter = name.partition("+")
-    return base, adapter
+    parts = name.split("+")
+    cuts = [("+".join(parts[:n]), "+".join(parts[n:])) for n in range(1, len(parts))]
+    return next((cut for cut in cuts if Path(cut[0]).expanduser().is_file()), cuts[0])

