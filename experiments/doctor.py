@@ -13,7 +13,15 @@ from pathlib import Path
 from trialogue import __version__
 from trialogue.experiments.data import SETS, DataSet
 
-CORE = ("gymnasium", "textworld", "alfworld", "openai", "numpy", "scipy", "pydantic", "typer", "rich", "PyYAML")
+CORE = ("gymnasium", "openai", "numpy", "scipy", "pydantic", "typer", "rich", "PyYAML")
+
+
+OPTIONAL = {
+    "alfworld": "no generated household games; pip install --no-deps alfworld, or 'trialogue[reference]'",
+    "textworld": "no TextWorld games; pip install 'trialogue[textworld]' (takes a C++ compiler)",
+    "torch": "no training; pip install 'trialogue[train]'",
+}
+"""What is lost where a package is missing, and how to get it."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,7 @@ def examine() -> list[Finding]:
         Finding("python", sys.version_info >= (3, 11), f"{platform.python_version()} on {platform.platform()}"),
         Finding("machine", True, f"{os.cpu_count()} cores"),
         *(_package(name) for name in CORE),
+        *(_optional(name, lost) for name, lost in OPTIONAL.items()),
         *_embedded_model(),
         _alfworld_data(),
         *(_data_set(known) for known in SETS if known.name != "alfworld"),
@@ -43,6 +52,13 @@ def _package(name: str) -> Finding:
         return Finding(name, True, version(name))
     except PackageNotFoundError:
         return Finding(name, False, "missing; reinstall trialogue")
+
+
+def _optional(name: str, lost: str) -> Finding:
+    try:
+        return Finding(name, True, version(name))
+    except PackageNotFoundError:
+        return Finding(name, None, f"missing: {lost}")
 
 
 def _embedded_model() -> list[Finding]:

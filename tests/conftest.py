@@ -36,3 +36,10 @@ def household() -> Iterator[TextEnv]:
     env = make("household")
     yield env
     env.close()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Slow tests have an hour, the others the few minutes of the configuration."""
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.timeout(3600))
