@@ -153,24 +153,36 @@ def test_tab_completes_and_ctrl_d_leaves_at_a_terminal(tmp_path: Path) -> None:
     pty = pytest.importorskip("pty")
     pytest.importorskip("readline")
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", "trialogue.experiments.cli", "play", "toy:Corridor", "--task", "test/2"],
         stdin=theirs,
         stdout=theirs,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(HERE), "TERM": "xterm", "INPUTRC": os.devnull},
-    )
-    os.close(theirs)
-    read_until(ours, b"> ")
-    while select.select([ours], [], [], 1.0)[0]:  # the prompt is shown before keys are taken: wait until all is still
-        os.read(ours, 1024)
-    os.write(ours, b"go r\t\n")
-    assert b"go right" in read_until(ours, b"You are in room 1.")
-    read_until(ours, b"> ")
-    os.write(ours, b"\x04")
-    _, errors = process.communicate(timeout=60)
-    os.close(ours)
+    ) as process:
+        os.close(theirs)
+        try:
+            read_until(ours, b"> ")
+            still(ours)
+            os.write(ours, b"go r\t")
+            read_until(ours, b"go right")  # what is typed before the word is completed may be thrown away
+            still(ours)
+            os.write(ours, b"\n")
+            read_until(ours, b"You are in room 1.")
+            read_until(ours, b"> ")
+            still(ours)
+            os.write(ours, b"\x04")
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+            os.close(ours)
     assert (process.returncode, errors) == (0, b"")
+
+
+def still(terminal: int) -> None:
+    """Waits until nothing more is shown: a prompt is there before keys are taken."""
+    while select.select([terminal], [], [], 1.0)[0]:
+        os.read(terminal, 1024)
 
 
 def read_until(terminal: int, mark: bytes) -> bytes:
