@@ -80,9 +80,9 @@ async def run_experiment(config: ExperimentConfig, store: Store, observer: Obser
     finished stays finished.
     """
     observer = observer or Observer()
-    episodes = store.episodes()
-    observer.started(len(episodes), sum(row["ending"] is not None for row in episodes))
-    chains = [chain for chain in read_chains(store) if chain.is_open]
+    planned = store.planned()
+    observer.started(len(planned), sum(row["ending"] is not None for row in planned))
+    chains = [chain for chain in read_chains(planned) if chain.is_open]
     if not chains:
         return  # the conditions stay those under which the episodes were played
     async with AsyncExitStack() as stack:
@@ -95,20 +95,19 @@ async def run_experiment(config: ExperimentConfig, store: Store, observer: Obser
         conditions = await asyncio.to_thread(Conditions, workshop)
         _set_conditions(store, conditions)
         try:
-            await _play_all(chains, Table(workshop, store, observer, _meter(config, episodes)))
+            await _play_all(chains, Table(workshop, store, observer, _meter(config, store)))
         finally:
             _set_conditions(store, conditions)
 
 
-def _meter(config: ExperimentConfig, episodes: Sequence[Any]) -> Meter:
-    tokens = sum((row["prompt_tokens"] or 0) + (row["completion_tokens"] or 0) for row in episodes)
-    return Meter(config.budget, cost=sum(row["cost"] or 0.0 for row in episodes), tokens=tokens)
+def _meter(config: ExperimentConfig, store: Store) -> Meter:
+    tokens, cost = store.spent()
+    return Meter(config.budget, cost=cost, tokens=tokens)
 
 
-def read_chains(store: Store) -> Iterator[Chain]:
-    rows = store.episodes()
-    rows.sort(key=lambda row: row["id"])
-    for _, group in groupby(rows, key=lambda row: (row["run"], row["task_index"], row["seed"])):
+def read_chains(planned: Sequence[Any]) -> Iterator[Chain]:
+    """The chains of the rows of :meth:`Store.planned`, in their order."""
+    for _, group in groupby(planned, key=lambda row: (row["run"], row["task_index"], row["seed"])):
         chain = list(group)
         first = chain[0]
         trials = tuple(
@@ -132,7 +131,7 @@ async def _play_all(chains: list[Chain], table: Table) -> None:
                 group.create_task(_work(queue, table))
     except* Exception as errors:
         raise _first(errors) from None
-    if queue.take() is not None or any(episode["ending"] is None for episode in table.store.episodes()):
+    if queue.take() is not None or any(row["ending"] is None for row in table.store.planned()):
         table.meter.check()
 
 

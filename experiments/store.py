@@ -10,7 +10,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
@@ -20,6 +20,7 @@ from trialogue import __version__
 from trialogue.agents.contract import Lesson, Turn
 from trialogue.agents.models.contract import Message, Reply, Request, ToolCall, Usage
 from trialogue.errors import DataError, UnknownName, UsageError
+from trialogue.experiments.endings import ERRORS
 from trialogue.experiments.records import EndRecord, EpisodePlan, RunPlan, StepRecord, dumps
 from trialogue.experiments.store_file import SCHEMA, connect, lock, open_checked
 
@@ -98,12 +99,11 @@ class Store:
     # -- what happens ---------------------------------------------------------------------------------
 
     def set_conditions(self, run: int, conditions: Mapping[str, Any]) -> None:
-        with self._db:
-            self._db.execute("UPDATE run SET conditions = ? WHERE id = ?", (dumps(conditions), run))
+        self._db.execute("UPDATE run SET conditions = ? WHERE id = ?", (dumps(conditions), run))
 
     def start_episode(self, episode: int) -> list[StepRecord]:
         """Begins an episode, or begins it again: all but its replies goes. Returns the old steps."""
-        with self._db:
+        with self._transaction():
             old = list(self.steps(episode))
             self._empty(episode)
             self._db.execute("UPDATE episode SET started = ? WHERE id = ?", (time.time(), episode))
@@ -111,10 +111,10 @@ class Store:
 
     def skip_episode(self, episode: int, end: EndRecord) -> None:
         """Ends an episode that is not played; what may have been played of it before goes."""
-        self.drop_replies(episode)
-        with self._db:
+        with self._transaction():
+            self.drop_replies(episode)
             self._empty(episode)
-        self.end_episode(episode, end)
+            self.end_episode(episode, end)
 
     def _empty(self, episode: int) -> None:
         self._db.execute("DELETE FROM turn WHERE episode = ?", (episode,))
@@ -132,7 +132,7 @@ class Store:
         paid for is used again as far as it fits; only that a prompt was too long is asked again. Raises UnknownName
         for an ending that no episode has.
         """
-        with self._db:
+        with self._transaction():
             found = {
                 row["ending"] for row in self._db.execute("SELECT DISTINCT ending FROM episode WHERE ending NOT NULL")
             }
@@ -147,15 +147,13 @@ class Store:
         return len(rows)
 
     def describe_episode(self, episode: int, *, goal: str, dialect: str, observation: str) -> None:
-        with self._db:
-            self._db.execute(
-                "UPDATE episode SET goal = ?, dialect = ?, observation = ? WHERE id = ?",
-                (goal, dialect, observation, episode),
-            )
+        self._db.execute(
+            "UPDATE episode SET goal = ?, dialect = ?, observation = ? WHERE id = ?",
+            (goal, dialect, observation, episode),
+        )
 
     def set_exemplars(self, episode: int, exemplars: Sequence[str]) -> None:
-        with self._db:
-            self._db.execute("UPDATE episode SET exemplars = ? WHERE id = ?", (dumps(list(exemplars)), episode))
+        self._db.execute("UPDATE episode SET exemplars = ? WHERE id = ?", (_listed(exemplars), episode))
 
     def add_reply(self, episode: int, call: int, request: Request, request_hash: str, reply: Reply) -> None:
         prompt = render_prompt(request)
@@ -178,16 +176,15 @@ class Store:
             "cost": reply.cost,
             "retries": reply.retries,
             "seconds": reply.seconds,
-            "calls": dumps([asdict(one) for one in reply.calls]),
-            "retried": dumps(list(reply.retried)),
+            "calls": _listed(map(vars, reply.calls)),
+            "retried": _listed(reply.retried),
         }
         self._insert("reply", columns)
 
     def drop_replies(self, episode: int, from_call: int = 0) -> None:
         """Forgets replies that no longer fit: their prompt is not the one that is being asked now."""
         self._last_prompt.pop(episode, None)
-        with self._db:
-            self._db.execute("DELETE FROM reply WHERE episode = ? AND call >= ?", (episode, from_call))
+        self._db.execute("DELETE FROM reply WHERE episode = ? AND call >= ?", (episode, from_call))
 
     def add_turn(self, episode: int, number: int, calls: int, turn: Turn) -> None:
         columns = {
@@ -195,38 +192,36 @@ class Store:
             "turn": number,
             "calls": calls,
             "kind": turn.kind,
-            "thoughts": dumps(list(turn.thoughts)),
+            "thoughts": _listed(turn.thoughts),
             "action": turn.action,
-            "liberties": dumps([asdict(liberty) for liberty in turn.liberties]),
+            "liberties": _listed(map(vars, turn.liberties)),
             "problem": turn.problem,
             "event": turn.event,
             "memory": turn.memory,
-            "notes": dumps(list(turn.notes)),
+            "notes": _listed(turn.notes),
         }
         self._insert("turn", columns)
 
     def add_step(self, episode: int, step: StepRecord) -> None:
-        self._insert("step", {"episode": episode, **asdict(step)})
+        self._insert("step", {"episode": episode, **vars(step)})
 
     def set_lesson(self, episode: int, lesson: Lesson) -> None:
-        with self._db:
-            self._db.execute("UPDATE episode SET lesson = ? WHERE id = ?", (dumps(asdict(lesson)), episode))
+        self._db.execute("UPDATE episode SET lesson = ? WHERE id = ?", (dumps(asdict(lesson)), episode))
 
     def end_episode(self, episode: int, end: EndRecord) -> None:
         self._last_prompt.pop(episode, None)
-        with self._db:
-            self._db.execute(
-                "UPDATE episode SET ending=?, won=?, score=?, steps=?, turns=?, seconds=?, error=?, notes=? WHERE id=?",
-                (
-                    *(end.ending, int(end.won), end.score, end.steps, end.turns, end.seconds),
-                    *(end.error, dumps(list(end.notes)), episode),
-                ),
-            )
+        self._db.execute(
+            "UPDATE episode SET ending=?, won=?, score=?, steps=?, turns=?, seconds=?, error=?, notes=? WHERE id=?",
+            (
+                *(end.ending, int(end.won), end.score, end.steps, end.turns, end.seconds),
+                *(end.error, _listed(end.notes), episode),
+            ),
+        )
 
     def change_config(self, config: Mapping[str, Any], changes: Sequence[str]) -> None:
         """The configuration from now on; what ``changes`` in it is kept, with what was changed before."""
         told = {"config": dumps(config), "changes": dumps([*self.changes(), *changes])}
-        with self._db:
+        with self._transaction():
             self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", told.items())
 
     # -- what is known --------------------------------------------------------------------------------
@@ -256,6 +251,15 @@ class Store:
             return self._chosen("WHERE episode.run = ?", run)
         return self._chosen("" if forks else "WHERE run.parent IS NULL")
 
+    def planned(self) -> list[sqlite3.Row]:
+        """The episodes of the plan in its order, without the sums: what is to be played, and how far it came."""
+        return self._db.execute(_PLANNED).fetchall()
+
+    def spent(self) -> tuple[int, float]:
+        """Tokens read and written, and money, of all that was asked for the plan."""
+        row = self._db.execute(_SPENT).fetchone()
+        return row["tokens"], row["cost"]
+
     def episode(self, episode: int) -> sqlite3.Row:
         rows = self._chosen("WHERE episode.id = ?", episode)
         if not rows:
@@ -277,7 +281,8 @@ class Store:
         """Why calls of the run's models were made again, and how often, the most frequent first."""
         rows = self._db.execute(
             "SELECT value, count(*) AS times FROM reply JOIN episode ON episode.id = reply.episode, "
-            "json_each(reply.retried) WHERE episode.run = ? GROUP BY value ORDER BY times DESC, value",
+            "json_each(reply.retried) WHERE episode.run = ? AND reply.retried != '[]' "
+            "GROUP BY value ORDER BY times DESC, value",
             (run,),
         )
         return {row["value"]: row["times"] for row in rows}
@@ -307,6 +312,12 @@ class Store:
         """The steps of a whole run, ordered by episode and step, one at a time."""
         return self._db.execute(_STEPS, (run,))
 
+    def telling_rows(self, run: int) -> Iterator[sqlite3.Row]:
+        """The steps of a run that failure tags can be told from, in order, one at a time: (episode, step, action,
+        observation, valid, reason, score). Of a solved episode that is so only if it ended with an answer; of one that
+        ended in an error, never."""
+        return self._db.execute(_TELLING, (run, dumps(sorted(ERRORS))))
+
     def ended_rows(self, run: int) -> Iterator[sqlite3.Row]:
         """What failure tags need of each episode of a run that was played to its end, in order, one at a time."""
         return self._db.execute(_ENDED, (run,))
@@ -330,7 +341,7 @@ class Store:
 
     def add_fork(self, parent: int, name: str, fork: Mapping[str, Any], calls: int) -> int:
         """A run of one episode that begins with the first ``calls`` replies of ``parent``. Returns the episode."""
-        with self._db:
+        with self._transaction():
             run = self._db.execute(_FORK_RUN, (name, dumps(fork), parent)).lastrowid
             episode = self._db.execute(_FORK_EPISODE, (run, parent)).lastrowid
             told = self._db.execute("PRAGMA table_info(reply)").fetchall()
@@ -343,17 +354,27 @@ class Store:
     def remove_fork(self, episode: int) -> None:
         """Takes a fork back, with all that is recorded of it."""
         run = self.episode(episode)["run"]
-        with self._db:
+        with self._transaction():
             for table in ("reply", "turn", "step", "label"):
                 self._db.execute(f"DELETE FROM {table} WHERE episode = ?", (episode,))  # noqa: S608
             self._db.execute("DELETE FROM episode WHERE id = ?", (episode,))
             self._db.execute("DELETE FROM run WHERE id = ? AND parent NOT NULL", (run,))
 
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """What is written inside is written whole or not at all."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.rollback()
+            raise
+        self._db.commit()
+
     def _insert(self, table: str, columns: Mapping[str, Any]) -> None:
         names, places = ",".join(columns), ",".join("?" * len(columns))
         statement = f"INSERT INTO {table} ({names}) VALUES ({places})"  # noqa: S608
-        with self._db:
-            self._db.execute(statement, tuple(columns.values()))
+        self._db.execute(statement, tuple(columns.values()))
 
     def _prompt_before(self, episode: int, call: int) -> tuple[int | None, str]:
         """The last stored call before ``call``, with its prompt; (None, "") where there is none."""
@@ -371,17 +392,28 @@ SELECT earlier.lesson FROM episode this JOIN episode earlier
 WHERE this.id = ? AND earlier.lesson NOT NULL ORDER BY earlier.trial
 """
 
+# Rows of one run are looked up by the numbers of its episodes, so that they come in order without being sorted: a
+# join would carry all their texts through a temporary table first.
+
 _ENDED = """
 SELECT id, task, goal, observation, ending, won, turns,
     (SELECT count(*) FROM turn WHERE episode = episode.id AND kind IN ('unreadable', 'truncated')) AS unreadable
-FROM episode WHERE run = ? AND ending NOT NULL AND ending != 'solved_earlier' ORDER BY id
+FROM episode WHERE id IN (SELECT id FROM episode WHERE run = ?) AND ending NOT NULL AND ending != 'solved_earlier'
+ORDER BY id
 """
 
 _STEPS = """
-SELECT step.episode, step.step, turn, action, step.observation, valid, reason, reward, step.score, step.won,
-    step.seconds
-FROM episode CROSS JOIN step ON step.episode = episode.id
-WHERE episode.run = ? ORDER BY episode.id, step.step
+SELECT episode, step, turn, action, observation, valid, reason, reward, score, won, seconds FROM step
+WHERE episode IN (SELECT id FROM episode WHERE run = ?) ORDER BY episode, step
+"""
+
+_TELLING = """
+SELECT episode, step, action, observation, valid, reason, score FROM step
+WHERE episode IN (SELECT id FROM episode
+    WHERE run = ? AND ending NOT NULL AND ending NOT IN (SELECT value FROM json_each(?))
+        AND (NOT won OR (SELECT action FROM step last WHERE last.episode = episode.id ORDER BY last.step DESC LIMIT 1)
+            LIKE 'finish[%'))
+ORDER BY episode, step
 """
 
 _LABELS = """
@@ -410,6 +442,16 @@ SELECT DISTINCT later.id FROM episode first JOIN episode later
     AND later.trial >= first.trial
 WHERE first.ending IN ({endings}) AND later.ending NOT NULL
     AND first.run IN (SELECT id FROM run WHERE parent IS NULL)
+"""
+
+_PLANNED = """
+SELECT episode.id, run, run.name AS run_name, agent, tasks, task, task_index, type, seed, trial, ending, won
+FROM episode JOIN run ON run.id = episode.run WHERE run.parent IS NULL ORDER BY episode.id
+"""
+
+_SPENT = """
+SELECT coalesce(sum(prompt_tokens + completion_tokens), 0) AS tokens, total(cost) AS cost FROM reply
+WHERE episode IN (SELECT episode.id FROM episode JOIN run ON run.id = episode.run WHERE run.parent IS NULL)
 """
 
 _EPISODES = """
@@ -447,10 +489,17 @@ def _render_message(message: Message) -> str:
 
 
 def settings_of(request: Request) -> dict[str, Any]:
-    """All that a request says beside its prompt."""
-    settings = asdict(request)
-    del settings["prompt"]
-    return settings
+    """All that a request says beside its prompt, in JSON values."""
+    told = {name: value for name, value in vars(request).items() if name != "prompt"}
+    told["constraint"] = request.constraint and vars(request.constraint)
+    told["tools"] = [vars(tool) for tool in request.tools]
+    return told
+
+
+def _listed(values: Iterable[object]) -> str:
+    """A JSON list. Most of those of a turn are empty."""
+    told = list(values)
+    return dumps(told) if told else "[]"
 
 
 def _reply(row: sqlite3.Row) -> Reply:

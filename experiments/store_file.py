@@ -51,15 +51,17 @@ def lock(path: Path) -> IO[str]:
 
 
 def connect(path: Path) -> sqlite3.Connection:
+    """Each statement is a transaction of its own, unless BEGIN opens one."""
     # Only the thread of the event loop writes; the check would also refuse a handover between tests' threads.
     if _is_writable(path):
-        db = sqlite3.connect(path, timeout=30, check_same_thread=False)
+        db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
     else:
         # Where nothing can be written, SQLite cannot keep the index of a write-ahead log; nor can there be a writer.
         mode = "mode=ro" if path.with_name(path.name + "-wal").exists() else "immutable=1"
-        db = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, check_same_thread=False)
+        address = f"{path.absolute().as_uri()}?{mode}"
+        db = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
     db.row_factory = sqlite3.Row
     db.execute("PRAGMA foreign_keys = ON")
     return db

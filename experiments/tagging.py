@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import groupby
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from trialogue.experiments.failure_tags import KINDS, Facts, Tag, tags_of
-from trialogue.experiments.records import StepRecord, dumps
+from trialogue.experiments.records import dumps
 from trialogue.experiments.results import Run, chosen_runs
 from trialogue.experiments.store import Store
 
@@ -87,16 +88,23 @@ def as_json(episode: Tagged) -> str:
     return dumps(asdict(episode))
 
 
-def _with_steps(store: Store, run: int) -> Iterator[tuple[Any, tuple[StepRecord, ...]]]:
+class _Step(NamedTuple):
+    """A step as tags are told from it; ``valid`` is 0 or 1."""
+
+    episode: int
+    step: int
+    action: str | None
+    observation: str
+    valid: int
+    reason: str
+    score: float
+
+
+def _with_steps(store: Store, run: int) -> Iterator[tuple[Any, tuple[_Step, ...]]]:
     """Merges two streams in the order of their episodes: no query, and little memory, for each episode."""
-    groups = groupby(store.step_rows(run), key=lambda row: row["episode"])
+    groups = groupby(map(_Step._make, store.telling_rows(run)), key=attrgetter("episode"))
     number, steps = next(groups, (None, iter(())))
     for row in store.ended_rows(run):
         while number is not None and number < row["id"]:
             number, steps = next(groups, (None, iter(())))
-        yield row, tuple(map(_step, steps)) if number == row["id"] else ()
-
-
-def _step(row: Any) -> StepRecord:
-    _, step, turn, action, observation, valid, reason, reward, score, won, seconds = row
-    return StepRecord(step, turn, action, observation, bool(valid), reason, reward, score, bool(won), seconds)
+        yield row, tuple(steps) if number == row["id"] else ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from typing import Literal
 
 from trialogue.agents.models.contract import Model, Reply, Request
@@ -14,7 +13,10 @@ from trialogue.errors import ContextOverflow
 
 def request_hash(request: Request) -> str:
     """SHA-256 (hexadecimal) of all that a request says; the same in every process and on every machine."""
-    canonical = json.dumps(_told(request), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    told = vars(request) | {"temperature": float(request.temperature)}  # equal requests, equal hashes: 1 == 1.0
+    if not request.tools:
+        del told["tools"]  # a field that came later is left out where it is empty, so that stored hashes stay good
+    canonical = json.dumps(told, default=_told, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
@@ -113,15 +115,7 @@ async def _outcome(model: Model, request: Request) -> Reply:
         return Reply(str(overflow), "overflow")
 
 
-def _told(request: Request) -> dict[str, object]:
-    """The request in JSON values. Fields that came later are left out where empty, so that stored hashes stay good."""
-    told = asdict(request) | {"temperature": float(request.temperature)}  # equal requests, equal hashes: 1 == 1.0
-    if not request.tools:
-        del told["tools"]
-    if not isinstance(request.prompt, str):
-        told["prompt"] = [_without_empty(message, "calls", "call_id") for message in told["prompt"]]
-    return told
-
-
-def _without_empty(values: Mapping[str, object], *names: str) -> dict[str, object]:
-    return {name: value for name, value in values.items() if value or name not in names}
+def _told(part: object) -> dict[str, object]:
+    """A part of a request in JSON values; what a message gained later is left out where it is empty."""
+    values = vars(part)
+    return {name: value for name, value in values.items() if value or name not in ("calls", "call_id")}

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from trialogue.agents.models.contract import Reply, Request, Usage
 from trialogue.envs.contract import Task
 from trialogue.envs.game import Game, GameEnv
+from trialogue.experiments.config import ExperimentConfig, parse_config
 
 LENGTH = 30
+HERE = "trialogue.experiments.bench.counting"
 
 
 class Counting(Game):
-    """Won after ``LENGTH`` commands."""
+    """Won after ``length`` commands."""
 
-    goal = f"count to {LENGTH}."
-
-    def __init__(self) -> None:
-        self.number = 0
+    def __init__(self, length: int) -> None:
+        self.goal = f"count to {length}."
+        self._length = length
+        self._number = 0
 
     def opening(self) -> str:
         return f"You see a shelf 1, a desk 1, and a safe 1. Your task is to: {self.goal}"
@@ -29,27 +29,30 @@ class Counting(Game):
         return ("count", "look")
 
     def do(self, command: str) -> str:
-        self.number += 1
-        self.won = self.number >= LENGTH
-        return f"The number is {self.number}. On the shelf 1, you see a book 1, a pen 2, and a mug 1."
+        self._number += 1
+        self.won = self._number >= self._length
+        return f"The number is {self._number}. On the shelf 1, you see a book 1, a pen 2, and a mug 1."
 
 
 class CountingEnv(GameEnv):
-    """Counts; as many tasks as wanted."""
+    """Counts; as many tasks as wanted, of as many types."""
 
-    name: ClassVar[str] = "trialogue.experiments.bench.counting:CountingEnv"
+    name: ClassVar[str] = f"{HERE}:CountingEnv"
     splits: ClassVar[tuple[str, ...]] = ("generated_train",)
     templates: ClassVar[tuple[str, ...]] = ("count", "look")
 
-    def __init__(self, count: int = 100) -> None:
+    def __init__(self, count: int = 100, length: int = LENGTH, types: int = 1) -> None:
         super().__init__()
-        self._count = count
+        self._length = length
+        self._tasks = [
+            Task(f"generated_train/{number}", "generated_train", f"count{number % types}") for number in range(count)
+        ]
 
     def tasks(self, split: str) -> Sequence[Task]:
-        return [Task(f"generated_train/{number}", "generated_train", "count") for number in range(self._count)]
+        return self._tasks
 
     def begin(self, task: Task) -> Game:
-        return Counting()
+        return Counting(self._length)
 
 
 def at_once(request: Request) -> Reply:
@@ -57,26 +60,29 @@ def at_once(request: Request) -> Reply:
     return Reply(" count", usage=Usage(prompt=len(request.prompt) // 4, completion=1))
 
 
-class SimulatedServer:
-    """A model server of fixed latency that answers at most ``capacity`` requests at once, and knows how busy it was."""
-
-    def __init__(self, latency_s: float, capacity: int) -> None:
-        self.latency_s = latency_s
-        self.capacity = capacity
-        self.answering_s = 0.0
-        self._places = asyncio.Semaphore(capacity)
-
-    async def answer(self, request: Request) -> Reply:
-        async with self._places:
-            began = time.monotonic()
-            await asyncio.sleep(self.latency_s)
-            self.answering_s += time.monotonic() - began
-        return at_once(request)
-
-
-server = SimulatedServer(0.0, 1)
-"""The one that :func:`ask_server` asks; a measurement puts its own here."""
-
-
-async def ask_server(request: Request) -> Reply:
-    return await server.answer(request)
+def configured(
+    count: int,
+    concurrency: int,
+    *,
+    length: int = LENGTH,
+    model: str = f"scripted:{HERE}:at_once",
+    model_settings: Mapping[str, Any] | None = None,
+) -> ExperimentConfig:
+    """``count`` episodes of ``length`` turns."""
+    return parse_config(
+        {
+            "name": "bench",
+            "model": {"name": model, "settings": dict(model_settings or {})},
+            "agents": {"react": {"agent": "react", "settings": {"exemplars": 0}}},
+            "tasks": {
+                "count": {
+                    "env": f"{HERE}:CountingEnv",
+                    "split": "generated_train",
+                    "settings": {"count": count, "length": length},
+                }
+            },
+            "limits": {"steps": length, "turns": 2 * length},
+            "concurrency": concurrency,
+            "stuck": None,
+        }
+    )
