@@ -11,10 +11,15 @@ from trialogue.experiments.bench import bench, busy, loop
 from trialogue.experiments.bench.figure import Figure
 
 
-def test_the_loop_is_measured_at_three_numbers_of_episodes_at_once() -> None:
+def test_the_loop_is_measured_at_three_numbers_of_episodes_at_once_and_in_chat() -> None:
     figures = list(loop.measure(turns=60))
-    assert [figure.name for figure in figures] == ["loop, 1 at once", "loop, 16 at once", "loop, 128 at once"]
-    assert [figure.note.partition(" ")[0] for figure in figures] == ["60", "480", "3840"]
+    assert [figure.name for figure in figures] == [
+        "loop, 1 at once",
+        "loop, 16 at once",
+        "loop, 128 at once",
+        "loop, 16 at once, chat",
+    ]
+    assert [figure.note.partition(" ")[0] for figure in figures] == ["60", "480", "3840", "480"]
     assert all(0 < figure.value < 1000 for figure in figures)
 
 

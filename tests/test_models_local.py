@@ -11,14 +11,17 @@ import signal
 import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from trialogue.agents.models import Constraint, Message, Reply, Request, Tool, ToolCall, make_model
+from trialogue.agents.models import Constraint, Message, Reply, Request, Tool, ToolCall, llama_server, make_model
 from trialogue.agents.models.contract import Model
+from trialogue.agents.models.settings import LocalSettings
 from trialogue.agents.models.weights import sha256_of
 from trialogue.errors import ContextOverflow, DataError, MissingExtra, ModelError, UnknownName, UsageError
 
@@ -186,6 +189,25 @@ def test_leaving_without_close_does_not_hang(how: str, code: int) -> None:
 
 
 @embedded
+def test_an_engine_that_does_not_stop_holds_nobody_up(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    stopped = threading.Event()
+
+    def serve(_params: Any, box: Any) -> None:
+        box.ready.set()
+        stopped.wait()
+
+    monkeypatch.setattr(llama_server, "require_xllamacpp", lambda: None)
+    monkeypatch.setattr(llama_server, "_parameters", lambda *_: None)
+    monkeypatch.setattr(llama_server, "_serve", serve)
+    monkeypatch.setattr(llama_server, "CLOSING_S", 0.05)
+    server = llama_server.LlamaServer(Path("a.gguf"), None, "a", LocalSettings())
+    server.close()
+    assert "did not stop within 0.05 s" in caplog.text
+    stopped.set()
+
+
 def test_conditions_say_what_decides_the_replies() -> None:
     told = make_model("local:smollm2-135m", parallel=3, threads=2).conditions()
     assert (told["file"], told["sha256"]) == ("SmolLM2-135M-Instruct.Q4_1.gguf", SHA256)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import secrets
 import threading
@@ -13,6 +14,10 @@ from typing import Any
 
 from trialogue.agents.models.settings import LocalSettings
 from trialogue.errors import DataError, MissingExtra
+
+logger = logging.getLogger(__name__)
+
+CLOSING_S = 15.0
 
 
 def require_xllamacpp() -> None:
@@ -38,6 +43,9 @@ class Address:
 class LlamaServer:
     """A running server. ``close`` stops it and frees its memory; do so only when no request is on its way.
 
+    llama.cpp now and then misses that it shall stop, and its destructor then never returns: after ``CLOSING_S`` seconds
+    ``close`` goes on without it and logs what stays in memory.
+
     The native object lives in a frame of a daemon thread. It can therefore be freed at a moment of our choice, and at
     interpreter exit it is not freed at all: its destructor would hold the interpreter until every request ended.
     """
@@ -61,7 +69,11 @@ class LlamaServer:
 
     def close(self) -> None:
         self._box.stop.set()
-        self._thread.join()
+        self._thread.join(CLOSING_S)
+        if self._thread.is_alive():
+            logger.warning(
+                "llama.cpp did not stop within %g s; its memory stays taken until this process ends", CLOSING_S
+            )
 
 
 class _Box:
