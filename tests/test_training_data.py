@@ -36,7 +36,9 @@ def line(**changes: Any) -> str:
 
 @pytest.mark.parametrize("name", ["household-react", "household-act"])
 def test_the_bundled_trainings_are_valid(name: str) -> None:
-    config = load_training_config(Path(__file__).parent.parent / "experiments" / f"{name}.yaml", ["lora.rank=4"])
+    config = load_training_config(
+        Path(__file__).parent.parent / "experiments" / "training" / f"{name}.yaml", ["lora.rank=4"]
+    )
     assert (config.name, config.lora.rank, config.lora.alpha) == (name, 4, 16)
 
 
