@@ -149,6 +149,7 @@ def test_whole_commands_are_completed() -> None:
     assert complete(":h", 0) == ":hint"
 
 
+@pytest.mark.slow  # a real terminal, whose timing a busy machine upsets
 def test_tab_completes_and_ctrl_d_leaves_at_a_terminal(tmp_path: Path) -> None:
     pty = pytest.importorskip("pty")
     pytest.importorskip("readline")
