@@ -199,7 +199,7 @@ class ReactAgent:
         reading = self._judged(await self._ask(view, draft, wanted))
         draft.add(reading)
         if reading.kind in ("action", "thought"):
-            shown = self._settings.thoughts == "sparse" or _is_a_persons_thought(reading)
+            shown = wanted == "either" or _is_a_persons_thought(reading)
             self._transcript.said(reading.thoughts if shown else (), reading.action)
         else:
             self._transcript.echoed(reading.echo, wanted)
@@ -207,10 +207,7 @@ class ReactAgent:
 
     def _judged(self, reading: Reading) -> Reading:
         """``reading``, with thoughts that nobody asked for noted, and refused if they are all there is."""
-        allowed = reading.kind == "thought" and (self._thought_allowed or _is_a_persons_thought(reading))
-        if not reading.thoughts or allowed:
-            return reading
-        if self._settings.thoughts == "sparse" and reading.action is not None:
+        if not reading.thoughts or self._thought_allowed or _is_a_persons_thought(reading):
             return reading
         unasked = tuple(Liberty("thought_unasked", thought, "") for thought in reading.thoughts)
         reading = replace(reading, liberties=(*reading.liberties, *unasked))

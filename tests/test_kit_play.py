@@ -149,7 +149,6 @@ def test_whole_commands_are_completed() -> None:
     assert complete(":h", 0) == ":hint"
 
 
-@pytest.mark.slow  # a real terminal, whose timing a busy machine upsets
 def test_tab_completes_and_ctrl_d_leaves_at_a_terminal(tmp_path: Path) -> None:
     pty = pytest.importorskip("pty")
     pytest.importorskip("readline")
@@ -163,16 +162,17 @@ def test_tab_completes_and_ctrl_d_leaves_at_a_terminal(tmp_path: Path) -> None:
     ) as process:
         os.close(theirs)
         try:
-            read_until(ours, b"> ")
-            still(ours)
-            os.write(ours, b"go r\t")
-            read_until(ours, b"go right")  # what is typed before the word is completed may be thrown away
-            still(ours)
-            os.write(ours, b"\n")
-            read_until(ours, b"You are in room 1.")
-            read_until(ours, b"> ")
-            still(ours)
-            os.write(ours, b"\x04")
+            terminal = Terminal(ours)
+            terminal.read_until(b"> ")
+            terminal.still()
+            terminal.type(b"go r\t")
+            terminal.read_until(b"go right")  # what is typed before the word is completed may be thrown away
+            terminal.still()
+            terminal.type(b"\n")
+            terminal.read_until(b"You are in room 1.")
+            terminal.read_until(b"> ")
+            terminal.still()
+            terminal.type(b"\x04")
             _, errors = process.communicate(timeout=60)
         finally:
             process.kill()
@@ -180,20 +180,28 @@ def test_tab_completes_and_ctrl_d_leaves_at_a_terminal(tmp_path: Path) -> None:
     assert (process.returncode, errors) == (0, b"")
 
 
-def still(terminal: int) -> None:
-    """Waits until nothing more is shown: a prompt is there before keys are taken."""
-    while select.select([terminal], [], [], 1.0)[0]:
-        os.read(terminal, 1024)
+class Terminal:
+    """What a program shows, read up to one mark after the other: what came with a mark is kept for the next."""
 
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._unread = b""
 
-def read_until(terminal: int, mark: bytes) -> bytes:
-    """What the terminal shows up to ``mark``, which is to come within a minute."""
-    seen = b""
-    while mark not in seen:
-        ready, _, _ = select.select([terminal], [], [], 60)
-        assert ready, f"{mark!r} did not come; the terminal shows {seen!r}"
-        seen += os.read(terminal, 1024)
-    return seen
+    def read_until(self, mark: bytes) -> None:
+        """``mark`` is to come within a minute."""
+        while mark not in self._unread:
+            ready, _, _ = select.select([self._descriptor], [], [], 60)
+            assert ready, f"{mark!r} did not come; the terminal shows {self._unread!r}"
+            self._unread += os.read(self._descriptor, 1024)
+        self._unread = self._unread.partition(mark)[2]
+
+    def still(self) -> None:
+        """Waits until nothing more is shown: a prompt is there before keys are taken."""
+        while select.select([self._descriptor], [], [], 1.0)[0]:
+            self._unread += os.read(self._descriptor, 1024)
+
+    def type(self, keys: bytes) -> None:
+        os.write(self._descriptor, keys)
 
 
 def test_what_would_steer_the_terminal_is_shown_escaped() -> None:
