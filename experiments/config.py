@@ -9,27 +9,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError, field_validator
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError, field_validator
 
-from trialogue.errors import UsageError, nearest
+from trialogue.errors import UsageError
+from trialogue.experiments.config_file import Section, override_value, read_mapping, validated
 from trialogue.experiments.hosts import Where
 
 Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$", max_length=80)]
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ModelConfig(_Section):
+class ModelConfig(Section):
     """``name`` as in ``openai:gpt-4o`` or ``local:smollm2-135m``; ``settings`` are those of its kind."""
 
     name: str
     settings: dict[str, Any] = Field(default_factory=dict)
 
 
-class AgentConfig(_Section):
+class AgentConfig(Section):
     """``agent`` is one of ``trialogue agents``; without ``model`` the experiment's own is used.
 
     ``exemplars`` is a file of exemplars to show instead of the bundled ones, as ``trialogue exemplars import`` prints.
@@ -46,7 +42,7 @@ class AgentConfig(_Section):
         return _model_by_name(value)
 
 
-class TasksConfig(_Section):
+class TasksConfig(Section):
     """A task set: the tasks of ``split``, or just ``ids``; then ``types``, ``per_type`` of each, the first ``limit``.
 
     ``settings`` are the environment's own.
@@ -61,7 +57,7 @@ class TasksConfig(_Section):
     settings: dict[str, Any] = Field(default_factory=dict)
 
 
-class Limits(_Section):
+class Limits(Section):
     """Bounds of one episode: executed actions and unreadable turns (``steps``), agent calls (``turns``),
     unreadable turns in a row (``unreadable``), tokens read and written (``tokens``), money (``cost``, where the model
     has prices), seconds (``seconds``); and of one reset or step of its environment (``step_seconds``)."""
@@ -75,7 +71,7 @@ class Limits(_Section):
     step_seconds: float | None = Field(default=300.0, gt=0)
 
 
-class Budget(_Section):
+class Budget(Section):
     """Bounds of the whole experiment: money and tokens, those of interrupted runs included; seconds of this run; and
     the share of this run's episodes that may end in an error, looked at once ``errors_after`` have ended.
 
@@ -89,14 +85,14 @@ class Budget(_Section):
     errors_after: int = Field(default=10, ge=1)
 
 
-class StuckConfig(_Section):
+class StuckConfig(Section):
     """An episode ends as ``stuck`` when a cycle of at most ``cycle`` steps came ``repeats`` times unchanged."""
 
     cycle: int = Field(default=4, ge=1)
     repeats: int = Field(default=4, ge=2)
 
 
-class ExperimentConfig(_Section):
+class ExperimentConfig(Section):
     """The whole experiment. Every agent plays every task of every task set with every seed.
 
     ``environments`` live in "threads" of this process, in "processes" of their own, or in "ray" actors; ``concurrency``
@@ -134,24 +130,11 @@ class ExperimentConfig(_Section):
 
 def load_config(path: Path, overrides: Sequence[str] = ()) -> ExperimentConfig:
     """Reads an experiment file (YAML, UTF-8). Raises UsageError naming the key, what came, and the nearest known."""
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read the experiment file {path}: {error.strerror}") from error
-    except yaml.YAMLError as error:
-        raise UsageError(f"{path} is not YAML: {error}") from error
-    if not isinstance(data, dict):
-        raise UsageError(f"{path}: expected a mapping with name, agents and tasks, found {type(data).__name__}")
-    for override in overrides:
-        _apply(data, override)
-    return parse_config(data, source=str(path))
+    return parse_config(read_mapping(path, "experiment", "name, agents and tasks", overrides), source=str(path))
 
 
 def parse_config(data: Mapping[str, Any], source: str = "configuration") -> ExperimentConfig:
-    try:
-        return ExperimentConfig.model_validate(data)
-    except ValidationError as error:
-        raise UsageError("\n".join([f"{source} is not a valid experiment:", *map(_explain, error.errors())])) from None
+    return validated(ExperimentConfig, data, "experiment", source, _SECTIONS)
 
 
 def require_label(name: str) -> None:
@@ -168,7 +151,7 @@ def parse_settings(overrides: Sequence[str]) -> dict[str, Any]:
     """``KEY=VALUE`` texts as a mapping, values read as YAML. Raises UsageError."""
     data: dict[str, Any] = {}
     for override in overrides:
-        _apply(data, override)
+        override_value(data, override)
     return data
 
 
@@ -176,22 +159,7 @@ def _model_by_name(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
 
-def _apply(data: dict[str, Any], override: str) -> None:
-    path, equals, text = override.partition("=")
-    if not equals or not path:
-        raise UsageError(f"--set expects KEY=VALUE with dots in KEY (limits.steps=30), got {override!r}")
-    *parents, last = path.split(".")
-    place: Any = data
-    for key in parents:
-        if isinstance(place.get(key), str) and key == "model":
-            place[key] = {"name": place[key]}
-        place = place.setdefault(key, {})
-        if not isinstance(place, dict):
-            raise UsageError(f"--set {override}: {key!r} holds {place!r}, not a mapping")
-    place[last] = yaml.safe_load(text)
-
-
-_SECTIONS: dict[str, type[_Section]] = {
+_SECTIONS: dict[str, type[Section]] = {
     "model": ModelConfig,
     "limits": Limits,
     "budget": Budget,
@@ -199,21 +167,3 @@ _SECTIONS: dict[str, type[_Section]] = {
     "agents": AgentConfig,
     "tasks": TasksConfig,
 }
-
-
-def _explain(error: Any) -> str:
-    location = [str(part) for part in error["loc"] if part != "[key]"]
-    where = ".".join(location)
-    if error["type"] == "extra_forbidden":
-        known = list(_section_at(location[:-1]).model_fields)
-        near = nearest(location[-1], known)
-        hint = f" Did you mean {near!r}?" if near else ""
-        return f"  {where}: unknown key.{hint} Known here: {', '.join(known)}."
-    if error["type"] == "missing":
-        return f"  {where}: missing."
-    return f"  {where}: {error['msg']} (got {error['input']!r})"
-
-
-def _section_at(location: Sequence[str]) -> type[_Section]:
-    named = [part for part in location if part in _SECTIONS]
-    return _SECTIONS[named[-1]] if named else ExperimentConfig

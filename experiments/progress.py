@@ -17,21 +17,26 @@ from trialogue.experiments.records import EndRecord
 PLAIN_INTERVAL_S = 15.0
 
 
+def bar(console: Console) -> Progress:
+    """How far something came; "facts" says what else is known. Shown on terminals only."""
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[facts]}"),
+        console=console,
+        disable=not console.is_terminal,
+    )
+
+
 class ProgressDisplay(Observer):
     """A bar on a terminal; elsewhere (a log file) one line every ``PLAIN_INTERVAL_S`` seconds."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._bar = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[facts]}"),
-            console=console,
-            disable=not console.is_terminal,
-        )
+        self._bar = bar(console)
         self._task = self._bar.add_task("episodes", total=None, facts="")
         self._begun = time.monotonic()
         self._said = self._begun

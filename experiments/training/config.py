@@ -6,21 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from trialogue.errors import UsageError, nearest
-from trialogue.experiments.config import Label, parse_settings
+from trialogue.experiments.config import Label
+from trialogue.experiments.config_file import Section, read_mapping, validated
 
 Target = Literal["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 TARGETS: tuple[Target, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Limit(_Section):
+class Limit(Section):
     """How much is trained on: the first ``episodes``, or those that come first and have ``tokens`` together."""
 
     episodes: int | None = Field(default=None, ge=1)
@@ -33,13 +28,13 @@ class Limit(_Section):
         return self
 
 
-class Snapshots(_Section):
+class Snapshots(Section):
     """When adapters are written on the way: after so many ``episodes``."""
 
     episodes: list[int] = Field(default_factory=list)
 
 
-class LoraConfig(_Section):
+class LoraConfig(Section):
     """An update of rank ``rank``, weighed by ``alpha / rank``, of the linear layers ``targets``."""
 
     rank: int = Field(default=8, ge=1)
@@ -48,7 +43,7 @@ class LoraConfig(_Section):
     targets: list[Target] = Field(default=list(TARGETS), min_length=1)
 
 
-class TrainingConfig(_Section):
+class TrainingConfig(Section):
     """A training: the model ``base`` (as in ``local:BASE``) learns from the files ``data``
     (relative to the working directory, where ``trialogue export`` has put them).
 
@@ -90,43 +85,11 @@ def load_training_config(path: Path, overrides: Sequence[str] = ()) -> TrainingC
 
     Raises UsageError naming the key, what came, and the nearest known.
     """
-    try:
-        told = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read the training file {path}: {error.strerror}") from error
-    except yaml.YAMLError as error:
-        raise UsageError(f"{path} is not YAML: {error}") from error
-    if not isinstance(told, dict):
-        raise UsageError(f"{path}: expected a mapping with name, base and data, found {type(told).__name__}")
-    return parse_training_config(_merged(told, parse_settings(overrides)), source=str(path))
+    return parse_training_config(read_mapping(path, "training", "name, base and data", overrides), source=str(path))
 
 
 def parse_training_config(told: Mapping[str, Any], source: str = "configuration") -> TrainingConfig:
-    try:
-        return TrainingConfig.model_validate(told)
-    except ValidationError as error:
-        raise UsageError("\n".join([f"{source} is not a valid training:", *map(_explain, error.errors())])) from None
+    return validated(TrainingConfig, told, "training", source, _SECTIONS)
 
 
-def _merged(told: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(told)
-    for key, value in changes.items():
-        old = merged.get(key)
-        merged[key] = _merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
-    return merged
-
-
-_SECTIONS: dict[str, type[_Section]] = {"limit": Limit, "lora": LoraConfig, "snapshots": Snapshots}
-
-
-def _explain(error: Any) -> str:
-    location = [str(part) for part in error["loc"]]
-    where = ".".join(location)
-    if error["type"] == "extra_forbidden":
-        known = list(_SECTIONS.get(location[0], TrainingConfig).model_fields)
-        near = nearest(location[-1], known)
-        hint = f" Did you mean {near!r}?" if near else ""
-        return f"  {where}: unknown key.{hint} Known here: {', '.join(known)}."
-    if error["type"] == "missing":
-        return f"  {where}: missing."
-    return f"  {where}: {error['msg']} (got {error['input']!r})"
+_SECTIONS: dict[str, type[Section]] = {"limit": Limit, "lora": LoraConfig, "snapshots": Snapshots}

@@ -6,11 +6,9 @@ import time
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from trialogue.experiments.progress import PLAIN_INTERVAL_S, bar
 from trialogue.experiments.training.loop import Step
-
-PLAIN_INTERVAL_S = 15.0
 
 
 class TrainingDisplay:
@@ -18,15 +16,7 @@ class TrainingDisplay:
 
     def __init__(self, console: Console, steps: int, done: int, tokens_left: int) -> None:
         self._console = console
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[facts]}"),
-            console=console,
-            disable=not console.is_terminal,
-        )
+        self._bar = bar(console)
         self._task = self._bar.add_task("steps", total=steps, completed=done, facts="")
         self._steps, self._done, self._left = steps, done, tokens_left
         self._read = 0
