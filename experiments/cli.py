@@ -597,7 +597,7 @@ def _run(config: ExperimentConfig, path: Path | None, redo: list[str], accept_ch
             console.print(f"\ninterrupted; everything finished is in {path}. The same command goes on from there.")
             raise typer.Exit(INTERRUPTED) from None
     print_report(load_runs(str(path)), console)
-    console.print(f"\nstored in {path}. See: trialogue episodes {path} | trialogue show {path} 1", highlight=False)
+    console.print(f"\nstored in {path}. See: trialogue episodes {path}, or trialogue show {path} 1", highlight=False)
 
 
 def _show_download(name: str, done: int, total: int | None) -> None:
