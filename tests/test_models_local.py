@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import importlib.util
 import os
 import re
@@ -11,15 +10,23 @@ import signal
 import struct
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from trialogue.agents.models import Constraint, Message, Reply, Request, Tool, ToolCall, llama_server, make_model
+from trialogue.agents.models import (
+    Constraint,
+    Message,
+    Reply,
+    Request,
+    Tool,
+    ToolCall,
+    llama_process,
+    llama_server,
+    make_model,
+)
 from trialogue.agents.models.contract import Model
 from trialogue.agents.models.settings import LocalSettings
 from trialogue.agents.models.weights import sha256_of
@@ -130,30 +137,47 @@ async def test_tools_can_be_offered_in_chat() -> None:
 
 
 @embedded
-async def test_closing_frees_memory_even_with_a_cancelled_request_under_way() -> None:
+async def test_closing_ends_the_server_at_once_even_with_a_request_under_way() -> None:
     model = make_model("local:smollm2-135m", parallel=1, context=8192, threads=1)
     await model.generate(Request("a", max_tokens=1))
-    before = resident_mib()
+    (server,) = servers_of(os.getpid())
     task = asyncio.create_task(model.generate(Request("Count: 1, 2, 3,", max_tokens=2000)))
     await asyncio.sleep(0.3)
     task.cancel()
     await asyncio.wait([task])
     started = time.monotonic()
     await model.close()
-    gc.collect()
-    assert time.monotonic() - started < 30
-    assert before - resident_mib() > 150  # the context alone takes 180 MiB
+    assert time.monotonic() - started < 5
+    assert not Path(f"/proc/{server}").exists()
     with pytest.raises(ModelError, match="was closed"):
         await model.generate(Request("a"))
 
 
-def resident_mib() -> float:
-    status = Path("/proc/self/status")
-    if not status.exists():
-        pytest.skip("resident memory is read from /proc, which this system lacks")
-    match = re.search(r"VmRSS:\s+(\d+) kB", status.read_text())
-    assert match
-    return int(match[1]) / 1024
+@embedded
+async def test_a_server_that_dies_is_told_and_holds_nobody_up() -> None:
+    model = make_model("local:smollm2-135m", parallel=1, context=512, threads=1)
+    await model.generate(Request("a", max_tokens=1))
+    (server,) = servers_of(os.getpid())
+    os.kill(server, signal.SIGKILL)
+    with pytest.raises(ModelError):
+        await model.generate(Request("a", max_tokens=1))
+    await model.close()
+
+
+def servers_of(parent: int) -> list[int]:
+    """The processes of llama.cpp that ``parent`` started and that still run."""
+    if not Path("/proc/self/stat").exists():
+        pytest.skip("processes are looked up in /proc, which this system lacks")
+    found: list[int] = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            state = (folder / "stat").read_text().rpartition(")")[2].split()
+            command = (folder / "cmdline").read_text()
+        except OSError:  # it ended meanwhile
+            continue
+        if int(state[1]) == parent and "llama_process" in command:
+            found.append(int(folder.name))
+    return found
 
 
 LEAVING = """
@@ -163,8 +187,11 @@ from trialogue.agents.models import Request, make_model
 async def main():
     model = make_model("local:smollm2-135m", parallel=1, context=2048, threads=1)
     await model.generate(Request("a", max_tokens=1))
+    print(model._server.pid, flush=True)
     if sys.argv[1] == "leave":
         return
+    if sys.argv[1] == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
     threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     await model.generate(Request("Count: 1, 2, 3,", max_tokens=1900))
 
@@ -173,8 +200,8 @@ asyncio.run(main())
 
 
 @embedded
-@pytest.mark.parametrize(("how", "code"), [("leave", 0), ("interrupt", -signal.SIGINT)])
-def test_leaving_without_close_does_not_hang(how: str, code: int) -> None:
+@pytest.mark.parametrize(("how", "code"), [("leave", 0), ("interrupt", -signal.SIGINT), ("killed", -signal.SIGKILL)])
+def test_leaving_without_close_does_not_hang_and_leaves_no_server(how: str, code: int) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LEAVING, how],
         capture_output=True,
@@ -184,28 +211,21 @@ def test_leaving_without_close_does_not_hang(how: str, code: int) -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert done.returncode in (code, 128 + abs(code) if code else 0), done.stderr
-    assert done.stdout == ""
     assert ("KeyboardInterrupt" in done.stderr) == (how == "interrupt")
+    assert done.stdout.strip().isdigit()  # the server's id and nothing else
+    until = time.monotonic() + 10
+    while Path(f"/proc/{int(done.stdout)}/exe").exists():
+        assert time.monotonic() < until, "the server outlives its parent"
+        time.sleep(0.05)
 
 
 @embedded
-def test_an_engine_that_does_not_stop_holds_nobody_up(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    stopped = threading.Event()
-
-    def serve(_params: Any, box: Any) -> None:
-        box.ready.set()
-        stopped.wait()
-
-    monkeypatch.setattr(llama_server, "require_xllamacpp", lambda: None)
-    monkeypatch.setattr(llama_server, "_parameters", lambda *_: None)
-    monkeypatch.setattr(llama_server, "_serve", serve)
-    monkeypatch.setattr(llama_server, "CLOSING_S", 0.05)
-    server = llama_server.LlamaServer(Path("a.gguf"), None, "a", LocalSettings())
-    server.close()
-    assert "did not stop within 0.05 s" in caplog.text
-    stopped.set()
+def test_a_process_that_says_nothing_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script = tmp_path / "dies.py"
+    script.write_text("raise SystemExit(3)")
+    monkeypatch.setattr(llama_process, "__file__", str(script))
+    with pytest.raises(DataError, match="its process ended with code 3"):
+        llama_server.LlamaServer(tmp_path / "a.gguf", None, "a", LocalSettings())
 
 
 def test_conditions_say_what_decides_the_replies() -> None:

@@ -1,23 +1,20 @@
-"""llama.cpp's HTTP server inside this process (``xllamacpp``), on a loopback address with a random key."""
+"""llama.cpp's HTTP server in a process of its own, on a loopback address with a random key."""
 
 from __future__ import annotations
 
 import importlib.util
-import logging
+import json
 import os
 import secrets
-import threading
+import subprocess
+import sys
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from trialogue.agents.models import llama_process
 from trialogue.agents.models.settings import LocalSettings
 from trialogue.errors import DataError, MissingExtra
-
-logger = logging.getLogger(__name__)
-
-CLOSING_S = 15.0
 
 
 def require_xllamacpp() -> None:
@@ -41,93 +38,65 @@ class Address:
 
 
 class LlamaServer:
-    """A running server. ``close`` stops it and frees its memory; do so only when no request is on its way.
+    """A running server. ``close`` ends it at once and frees its memory; requests on their way fail.
 
-    llama.cpp now and then misses that it shall stop, and its destructor then never returns: after ``CLOSING_S`` seconds
-    ``close`` goes on without it and logs what stays in memory.
-
-    The native object lives in a frame of a daemon thread. It can therefore be freed at a moment of our choice, and at
-    interpreter exit it is not freed at all: its destructor would hold the interpreter until every request ended.
+    A process of its own, because llama.cpp's destructor holds the interpreter until every request has ended, and now
+    and then for ever. The process ends with this one, however this one ends: its standard input ends then.
+    Raises MissingExtra, DataError.
     """
 
     def __init__(self, weights: Path, adapter: Path | None, alias: str, settings: LocalSettings) -> None:
         require_xllamacpp()
-        self._box = _Box()
         key = secrets.token_hex(16)
-        params = _parameters(weights, adapter, alias, key, settings)
-        self._thread = threading.Thread(target=_serve, args=(params, self._box), name="llama-server", daemon=True)
-        self._thread.start()
-        self._box.ready.wait()
-        if self._box.error is not None:
-            files = f"{weights} with the adapter {adapter}" if adapter else str(weights)
-            raise DataError(
-                f"llama.cpp could not load {files} ({self._box.error}). Is the file complete, is its architecture "
-                "known to the installed xllamacpp, and is there memory for context x parallel tokens?"
-            )
-        self.address = Address(self._box.url, key)
-        weakref.finalize(self, self._box.stop.set).atexit = False
+        told = {
+            **settings.model_dump(mode="json"),
+            "weights": str(weights),
+            "adapter": None if adapter is None else str(adapter),
+            "alias": alias,
+            "key": key,
+            "threads": threads_of(settings),
+        }
+        self._process = subprocess.Popen(  # noqa: S603 - our own script
+            [sys.executable, "-P", llama_process.__file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            start_new_session=True,  # Ctrl-C is for the run, which may still want replies while it stops
+        )
+        self._finalize = weakref.finalize(self, _end, self._process)
+        self.address = Address(self._start(told, weights, adapter), key)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def close(self) -> None:
-        self._box.stop.set()
-        self._thread.join(CLOSING_S)
-        if self._thread.is_alive():
-            logger.warning(
-                "llama.cpp did not stop within %g s; its memory stays taken until this process ends", CLOSING_S
+        self._finalize()
+
+    def _start(self, told: dict[str, object], weights: Path, adapter: Path | None) -> str:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(json.dumps(told) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it ended before it read: it has given no answer either
+        line = self._process.stdout.readline()
+        answer = json.loads(line) if line else {"error": f"its process ended with code {self._process.wait()}"}
+        if "error" in answer:
+            self.close()
+            files = f"{weights} with the adapter {adapter}" if adapter else str(weights)
+            raise DataError(
+                f"llama.cpp could not load {files} ({answer['error']}). Is the file complete, is its architecture "
+                "known to the installed xllamacpp, and is there memory for context x parallel tokens?"
             )
+        return str(answer["url"])
 
 
-class _Box:
-    """What the owning thread and the rest say to each other."""
-
-    def __init__(self) -> None:
-        self.ready = threading.Event()
-        self.stop = threading.Event()
-        self.url = ""
-        self.error: Exception | None = None
-
-
-def _serve(params: Any, box: _Box) -> None:
-    from xllamacpp import Server
-
-    try:
-        server = Server(params)
-        box.url = server.listening_address
-    except Exception as error:  # handed to the thread that waits, which raises
-        box.error = error
-        return
-    finally:
-        box.ready.set()
-    box.stop.wait()
-    del server
-
-
-def _parameters(weights: Path, adapter: Path | None, alias: str, key: str, settings: LocalSettings) -> Any:
-    import xllamacpp
-
-    params = xllamacpp.CommonParams()
-    params.model.path = str(weights)
-    params.model_alias = {alias}
-    params.api_keys = [key]
-    params.port = 0
-    params.verbosity = -1
-    params.warmup = False
-    params.ui = False
-    params.use_jinja = True  # chat templates that offer tools are written in it
-    params.endpoint_slots = False
-    params.n_parallel = settings.parallel
-    params.n_ctx = settings.context * settings.parallel  # llama.cpp's figure is for all slots together
-    params.fit_params = False  # the context is as set, never made smaller to fit
-    params.ctx_shift = False  # a prompt that is too long is an error, never cut
-    params.n_threads_http = settings.parallel + 2
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads_of(settings)
-    params.cache_prompt = settings.cache_prompt
-    params.cache_ram_mib = 0  # a second cache in memory: with prompts that share their beginning it is never used
-    params.cache_type_k = params.cache_type_v = getattr(xllamacpp.ggml_type, f"GGML_TYPE_{settings.kv_cache.upper()}")
-    if adapter is not None:
-        lora = xllamacpp.CommonAdapterLoraInfo()
-        lora.path, lora.scale = str(adapter), settings.adapter_scale
-        params.lora_adapters = [lora]
-    return params
+def _end(process: subprocess.Popen[str]) -> None:
+    process.kill()  # it holds nothing that is worth saving
+    process.communicate()  # closes the pipes and waits
 
 
 def _affinity() -> set[int]:

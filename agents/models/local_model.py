@@ -1,4 +1,4 @@
-"""A model in this process: the endpoint client, talking to an embedded llama.cpp server."""
+"""A model on this machine: the endpoint client, talking to an embedded llama.cpp server."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class LocalModel:
         }
 
     async def close(self) -> None:
-        """Stops the server and frees its memory. Requests on their way must have ended or been cancelled."""
+        """Stops the server and frees its memory. Requests still on their way fail."""
         self._closed = True
         if self._client is not None:
             await self._client.close()

@@ -95,7 +95,7 @@ _PROVIDERS = {
     "local": _Provider(
         _make_local,
         _info(
-            "local:smollm2-135m", "a GGUF file (or local:/path/model.gguf) run in this process, no key", LocalSettings
+            "local:smollm2-135m", "a GGUF file (or local:/path/model.gguf) run on this machine, no key", LocalSettings
         ),
     ),
     "scripted": _Provider(
